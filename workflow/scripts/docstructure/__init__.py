@@ -1,0 +1,1 @@
+"""docstructure: does document structure help dense retrieval, and which mechanism carries the benefit?"""
