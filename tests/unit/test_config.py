@@ -12,8 +12,10 @@ from docstructure.config import ConfigError, check
 from docstructure.contextualizers import CONTEXTUALIZERS
 from docstructure.corpora import BUILDERS
 from docstructure.embedders import EMBEDDERS
+from docstructure.llm.engines import ENGINES
 from docstructure.metrics import parse
 from docstructure.prefixes import PREFIXES
+from docstructure.querygen import QUERIES
 from docstructure.reranking import RERANKERS
 from docstructure.retrieval import RETRIEVAL
 from docstructure.structures import STRUCTURES
@@ -22,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
 DEFINITIONS = SCHEMA["properties"]["definitions"]["properties"]
 REGISTRIES = {
+    "models": ENGINES,
     "structures": STRUCTURES,
     "contextualizers": CONTEXTUALIZERS,
     "prefixes": PREFIXES,
@@ -65,7 +68,7 @@ BROKEN = [
     ("rerankers", ["cohere"], "rerankers: 'cohere' is not defined; allowed: none"),
     ("definitions/contrasts/C1", ["A3", "A7"], "definitions.contrasts.C1: 'A7' is not defined; allowed: A0"),
     ("definitions/prefixes/path1/path/depth", 0, "definitions.prefixes.path1.path.depth: is 0; allowed: minimum 1"),
-    ("chunking/t_min", 400, "chunking.t_min: is 400; allowed: at most chunking.t_max (350)"),
+    ("chunking/t_min", 400, "chunking.t_min: is 400; allowed: at most half of chunking.t_max (350)"),
     ("chunking/t_max", "many", 'chunking.t_max: is "many"; allowed: type integer'),
     ("chunking/fixed_snap_fallback", "drop", 'fixed_snap_fallback: is "drop"; allowed: token, nearest'),
     ("metrics", ["cov_ndcg@10", "map@10"], 'metrics.1: is "map@10"; allowed: cov_ndcg@K'),
@@ -89,11 +92,15 @@ BROKEN = [
         "eligibility.structures: 'texttiling' is not",
     ),
     ("definitions/rerankers/bge-reranker-v2-m3/embedders", ["x"], "embedders: 'x' is not defined"),
+    ("definitions/corpora/qasper/eligibility/contexts", ["fixed.gpt"], "eligibility.contexts: 'fixed.gpt' is not defined"),
+    ("definitions/corpora/qasper/queries", "invented", 'qasper.queries: is "invented"; allowed: Where the queries come'),
+    ("definitions/corpora/qasper/queries", {"generated": {"model": "gpt"}}, "generated.model: 'gpt' is not defined"),
+    ("definitions/structures/gemma/llm/model", "gpt", "structures.gemma.llm.model: 'gpt' is not defined; allowed: gemma"),
     ("preregistration/contrasts", ["C9"], "preregistration.contrasts: 'C9' is not defined; allowed: C1"),
     ("preregistration/cell/embedder", "x", "preregistration.cell.embedder: 'x' is not defined"),
     ("exploratory_contrasts", ["C1"], "exploratory_contrasts: 'C1' is pre-registered"),
     ("definitions/prefixes/a.b", {"none": {}}, "definitions.prefixes.a.b: the name has a dot"),
-    ("definitions/embedders/queries", {"sentence_transformer": {"model": {"hub": "a/b"}}}, "the name is reserved"),
+    ("definitions/embedders/queries", {"sentence_transformer": {"model": {"hub": "a/b"}, "pooling": "cls"}}, "the name is reserved"),
     ("definitions/prefixes/bad name", {"none": {}}, "bad name"),
     ("topk", 10, "(top level): unknown key topk; allowed:"),
     ("statistics/bootstrap_iters", 10, "statistics.bootstrap_iters: is 10; allowed: minimum 100"),
@@ -127,15 +134,19 @@ def test_missing_key():
 def schema_kinds(noun):
     if noun == "builders":
         return DEFINITIONS["corpora"]["additionalProperties"]["properties"]["builder"]["properties"]
+    if noun == "queries":
+        kinds = dict(DEFINITIONS["corpora"]["additionalProperties"]["properties"]["queries"]["properties"])
+        del kinds["file"]
+        return kinds
     kinds = dict(DEFINITIONS[noun]["additionalProperties"]["properties"])
     if noun == "rerankers":
         del kinds["none"], kinds["embedders"]
     return kinds
 
 
-@pytest.mark.parametrize("noun", ["builders", *REGISTRIES])
+@pytest.mark.parametrize("noun", ["builders", "queries", *REGISTRIES])
 def test_schema_has_exactly_the_kinds_and_options_of_the_code(noun):
-    registry = BUILDERS if noun == "builders" else REGISTRIES[noun]
+    registry = {"builders": BUILDERS, "queries": QUERIES, **REGISTRIES}[noun]
     kinds = schema_kinds(noun)
     assert set(kinds) == set(registry.modules)
     for kind, described in kinds.items():

@@ -71,6 +71,7 @@ def reference_problems(config: Config) -> Iterator[str]:
         yield from _undefined(axis, config[axis], definitions[axis])
     yield from _names(definitions)
     yield from _corpora(definitions)
+    yield from _models(definitions)
     yield from _boundaries(definitions)
     yield from _prefixes(definitions)
     yield from _conditions(definitions)
@@ -81,8 +82,11 @@ def reference_problems(config: Config) -> Iterator[str]:
         yield from _undefined(key, reranker.get("embedders", []), definitions["embedders"])
     yield from _preregistration(config)
     chunking = config["chunking"]
-    if chunking["t_min"] > chunking["t_max"]:
-        yield f"chunking.t_min: is {chunking['t_min']}; allowed: at most chunking.t_max ({chunking['t_max']})"
+    if 2 * chunking["t_min"] > chunking["t_max"]:
+        yield (
+            f"chunking.t_min: is {chunking['t_min']}; allowed: at most half of chunking.t_max ({chunking['t_max']}), so "
+            "that a merge above t_max can be split into two chunks that are long enough"
+        )
 
 
 def _undefined(key: str, names: Sequence[str], defined: Mapping[str, Any]) -> Iterator[str]:
@@ -108,6 +112,25 @@ def _corpora(definitions: Config) -> Iterator[str]:
         yield from _undefined(f"{key}.structures", corpus["structures"], definitions["structures"])
         declared = dict.fromkeys(corpus["structures"])
         yield from _undefined(f"{key}.eligibility.structures", corpus["eligibility"]["structures"], declared)
+        contexts = dict.fromkeys(
+            f"{boundaries}.{contextualizer}"
+            for boundaries in definitions["boundaries"]
+            for contextualizer in definitions["contextualizers"]
+        )
+        yield from _undefined(f"{key}.eligibility.contexts", corpus["eligibility"].get("contexts", []), contexts)
+        if "generated" in corpus["queries"]:
+            options = corpus["queries"]["generated"]
+            yield from _undefined(f"{key}.queries.generated.model", [options["model"]], definitions["models"])
+            structure = options.get("structure", "gold")
+            yield from _undefined(f"{key}.queries.generated.structure", [structure], declared)
+
+
+def _models(definitions: Config) -> Iterator[str]:
+    for noun in ("structures", "contextualizers"):
+        for name, entry in definitions[noun].items():
+            if "llm" in entry:
+                key = f"definitions.{noun}.{name}.llm.model"
+                yield from _undefined(key, [entry["llm"]["model"]], definitions["models"])
 
 
 def _boundaries(definitions: Config) -> Iterator[str]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from docstructure.contracts.contrasts import CONTRASTS
@@ -21,8 +20,8 @@ from docstructure.statistics.cells import Cell, read_cells
 from docstructure.statistics.effect_size import cohens_dz
 from docstructure.statistics.holm import holm
 from docstructure.statistics.mixed_models import MixedModel, condition_model, paired_model
+from docstructure.statistics.paired import TESTED, document_codes, pairing
 
-TESTED = "tested"
 NOT_ASKED = MixedModel(None, None, None, "not fitted: mixed_models is off")
 
 
@@ -129,7 +128,9 @@ def _rows(plan: Plan, cells: Mapping[tuple[str, str, str], Cell]) -> Iterator[di
     for contrast in (*plan.registered, *plan.exploratory):
         minuend, subtrahend = plan.contrasts[contrast]
         for embedder, reranker in pairs:
-            status, n_queries, n_documents = _status(plan, cells, (minuend, subtrahend), (embedder, reranker))
+            status, n_queries, n_documents = pairing(
+                cells, plan.unavailable, (minuend, subtrahend), (embedder, reranker)
+            )
             for metric in plan.metrics:
                 yield blank | {
                     "contrast": contrast,
@@ -147,22 +148,6 @@ def _rows(plan: Plan, cells: Mapping[tuple[str, str, str], Cell]) -> Iterator[di
                 }
 
 
-def _status(
-    plan: Plan, cells: Mapping[tuple[str, str, str], Cell], conditions: tuple[str, str], where: tuple[str, str]
-) -> tuple[str, int, int]:
-    """Return whether a contrast can be tested in a cell, with its numbers of queries and documents."""
-    for condition in conditions:
-        if condition in plan.unavailable:
-            return f"unavailable: {condition} ({plan.unavailable[condition]})", 0, 0
-        if (condition, *where) not in cells:
-            return f"not run: {condition} has no scores in this cell", 0, 0
-    scores = cells[(conditions[0], *where)].scores
-    n_documents = scores["doc_id"].n_unique()
-    if n_documents < 2:
-        return f"not tested: {n_documents} document; a cluster bootstrap needs 2", scores.height, n_documents
-    return TESTED, scores.height, n_documents
-
-
 def _test(
     rows: list[dict[str, Any]],
     cells: Mapping[tuple[str, str, str], Cell],
@@ -173,7 +158,7 @@ def _test(
     tested = [row for row in rows if row["status"] == TESTED]
     if not tested:
         return
-    documents = _documents(next(iter(cells.values())).scores["doc_id"])
+    documents = document_codes(next(iter(cells.values())).scores["doc_id"])
     sides = [_sides(row, cells) for row in tested]
     deltas = np.stack([minuend - subtrahend for minuend, subtrahend in sides], axis=1)
     bootstrap = cluster_bootstrap(deltas, documents, resampling)
@@ -205,8 +190,3 @@ def _sides(
     where = (row["embedder"], row["reranker"])
     minuend, subtrahend = (cells[(row[side], *where)] for side in ("minuend", "subtrahend"))
     return minuend.values(row["metric"]), subtrahend.values(row["metric"])
-
-
-def _documents(doc_ids: pl.Series) -> NDArray[np.int64]:
-    """Return the document of each query, numbered in the order of their ids."""
-    return doc_ids.rank("dense").cast(pl.Int64).to_numpy() - 1

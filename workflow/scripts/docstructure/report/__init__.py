@@ -1,0 +1,1 @@
+"""What a reader opens: tables over all corpora."""
