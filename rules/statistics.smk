@@ -21,7 +21,8 @@ rule compute_contrasts:
             "exploratory": list(config["exploratory_contrasts"]),
             "unavailable": GRID.missing(wildcards.corpus),
             "metrics": list(config["metrics"]),
-            **plain(config["statistics"]),
+            "mixed_models": config["statistics"]["mixed_models"],
+            **bootstrap_options(),
         },
     script:
         "../workflow/scripts/compute_contrasts.py"
@@ -45,3 +46,139 @@ rule compute_means:
         },
     script:
         "../workflow/scripts/compute_means.py"
+
+
+rule fit_depth_slopes:
+    input:
+        scores=scores_of_corpus,
+    output:
+        table="<results>/{corpus}/statistics/dose_response.parquet",
+    log:
+        "<results>/{corpus}/logs/fit_depth_slopes.log",
+    conda:
+        "../envs/stats.yaml"
+    params:
+        code=code("fit_depth_slopes.py"),
+        cells=cells_of_corpus,
+        options=lambda wildcards: {
+            "ladders": plain(config["exploration"]["ladders"]),
+            "unavailable": GRID.missing(wildcards.corpus),
+            "metrics": list(config["metrics"]),
+            **bootstrap_options(),
+        },
+    script:
+        "../workflow/scripts/fit_depth_slopes.py"
+
+
+rule contrast_query_types:
+    input:
+        scores=scores_of_corpus,
+    output:
+        table="<results>/{corpus}/statistics/per_type.parquet",
+    log:
+        "<results>/{corpus}/logs/contrast_query_types.log",
+    conda:
+        "../envs/stats.yaml"
+    params:
+        code=code("contrast_query_types.py"),
+        cells=cells_of_corpus,
+        options=lambda wildcards: {
+            "contrasts": {name: plain(GRID.definitions["contrasts"][name]) for name in GRID.contrasts()},
+            "unavailable": GRID.missing(wildcards.corpus),
+            "metrics": list(config["metrics"]),
+            **bootstrap_options(),
+        },
+    script:
+        "../workflow/scripts/contrast_query_types.py"
+
+
+rule compare_budgets:
+    input:
+        scores=scores_of_corpus,
+    output:
+        table="<results>/{corpus}/statistics/budget.parquet",
+    log:
+        "<results>/{corpus}/logs/compare_budgets.log",
+    conda:
+        "../envs/stats.yaml"
+    params:
+        code=code("compare_budgets.py"),
+        cells=cells_of_corpus,
+        options=lambda wildcards: {
+            "metrics": list(config["metrics"]),
+            **bootstrap_options(),
+        },
+    script:
+        "../workflow/scripts/compare_budgets.py"
+
+
+rule estimate_power:
+    input:
+        scores=scores_of_corpus,
+    output:
+        table="<results>/{corpus}/statistics/power.parquet",
+    log:
+        "<results>/{corpus}/logs/estimate_power.log",
+    conda:
+        "../envs/stats.yaml"
+    params:
+        code=code("estimate_power.py"),
+        cells=cells_of_corpus,
+        options=lambda wildcards: {
+            "contrasts": {name: plain(GRID.definitions["contrasts"][name]) for name in GRID.contrasts()},
+            "unavailable": GRID.missing(wildcards.corpus),
+            "metrics": list(config["metrics"]),
+            **plain(config["exploration"]["power"]),
+        },
+    script:
+        "../workflow/scripts/estimate_power.py"
+
+
+rule redraw_placebo:
+    input:
+        scores=scores_of_corpus,
+    output:
+        table="<results>/{corpus}/statistics/placebo_replicates.parquet",
+    log:
+        "<results>/{corpus}/logs/redraw_placebo.log",
+    conda:
+        "../envs/stats.yaml"
+    params:
+        code=code("redraw_placebo.py"),
+        cells=cells_of_corpus,
+        options=lambda wildcards: {
+            "contrasts": {name: plain(GRID.definitions["contrasts"][name]) for name in GRID.contrasts()},
+            "conditions": {name: GRID.definition("conditions", name) for name in GRID.conditions(wildcards.corpus)},
+            "prefixes": plain(GRID.definitions["prefixes"]),
+            "unavailable": GRID.missing(wildcards.corpus),
+            "metrics": list(config["metrics"]),
+            **bootstrap_options(),
+        },
+    script:
+        "../workflow/scripts/redraw_placebo.py"
+
+
+rule measure_noise:
+    input:
+        scores=scores_of_corpus,
+        rankings=lambda wildcards: [
+            f"<results>/{wildcards.corpus}/cells/{cell.folder}/ranking.parquet"
+            for cell in GRID.cells(wildcards.corpus)
+        ],
+    output:
+        table="<results>/{corpus}/statistics/noise.parquet",
+    log:
+        "<results>/{corpus}/logs/measure_noise.log",
+    conda:
+        "../envs/stats.yaml"
+    params:
+        code=code("measure_noise.py"),
+        cells=cells_of_corpus,
+        options=lambda wildcards: {
+            "pairs": plain(config["exploration"]["noise"]),
+            "contrasts": {name: plain(GRID.definitions["contrasts"][name]) for name in GRID.contrasts()},
+            "metrics": list(config["metrics"]),
+            "depth": config["top_k"],
+        },
+    script:
+        "../workflow/scripts/measure_noise.py"

@@ -73,10 +73,10 @@ class Run:
         row = self._row("contrasts", contrast=number.subject, **self._place(number))
         if row is None or row["status"] != "tested":
             return Measured(None, note="no such contrast was tested" if row is None else str(row["status"]))
-        p = row["p_holm"] if row["p_holm"] is not None else row["p"]
-        stated = "Holm" if row["p_holm"] is not None else "unadjusted"
-        found = _value(row[number.quantity], f"p {p:.4g} ({stated})")
-        return Measured(found.value, bool(p < SIGNIFICANT), found.note)  # type: ignore[operator]
+        stated, p_column = ("Holm", "p_holm") if row["p_holm"] is not None else ("unadjusted", "p")
+        p = float(str(row[p_column]))
+        found = _value(row[number.quantity], _said(p, stated))
+        return Measured(found.value, p < SIGNIFICANT, found.note)
 
     def _mean(self, condition: str, number: Number, reranker: str | None = None) -> float | None:
         place = self._place(number)
@@ -94,7 +94,13 @@ class Run:
         sides = self._mean(minuend, number), self._mean(subtrahend, number)
         if sides[0] is None or sides[1] is None:
             return Measured(None, note=f"{minuend if sides[0] is None else subtrahend} was not run in this cell")
-        return Measured(sides[0] - sides[1], None, "difference of means; not tested")
+        tested = self._row("contrasts", minuend=minuend, subtrahend=subtrahend, status="tested", **self._place(number))
+        if tested is None:
+            return Measured(sides[0] - sides[1], None, "difference of means; not tested")
+        p = float(str(tested["p"]))
+        return Measured(
+            sides[0] - sides[1], p < SIGNIFICANT, f"contrast {tested['contrast']}, {_said(p, 'unadjusted')}"
+        )
 
     def _relative(self, number: Number) -> Measured:
         difference, base = self._difference(number), self._mean(number.subject.split(" - ")[1], number)
@@ -108,7 +114,7 @@ class Run:
             return Measured(None, note="no such ladder was fitted" if row is None else str(row["status"]))
         p = float(str(row["p"]))
         value = p if number.quantity == "slope_p" else float(str(row["slope"]))
-        return Measured(value, p < SIGNIFICANT, f"p {p:.4g}")
+        return Measured(value, p < SIGNIFICANT, _said(p, "unadjusted"))
 
     def _type(self, number: Number) -> Measured:
         contrast, kind = number.subject.split(" / ")
@@ -116,7 +122,7 @@ class Run:
         if row is None or row["delta"] is None:
             return Measured(None, note="no such type was tested" if row is None else str(row["status"]))
         # The paper prints no p for a type: only its sign is claimed.
-        return Measured(float(str(row["delta"])), None, f"p {row['p']:.4g}")
+        return Measured(float(str(row["delta"])), None, _said(float(str(row["p"])), "unadjusted"))
 
     def _gain(self, number: Number) -> Measured:
         means = self.tables.get("means")
@@ -164,6 +170,11 @@ QUANTITIES: dict[str, Callable[[Run, Number], Measured]] = {
 
 def _value(value: object, note: str) -> Measured:
     return Measured(None, note=f"{note}: no value") if value is None else Measured(float(str(value)), note=note)
+
+
+def _said(p: float, adjustment: str) -> str:
+    """Return a p-value in words; a 0 is of replicates none of which lay on the other side."""
+    return f"p {p:.4g} ({adjustment})" if p else f"p below what the replicates can tell from 0 ({adjustment})"
 
 
 def _extreme(values: Mapping[str, float], quantity: str, missing: str) -> Measured:
