@@ -12,12 +12,13 @@ from docstructure.report.numbers import counted, fixed, interval, joined, p_rela
 
 Row = Mapping[str, Any]
 
+# Verdict -> the answer where it stands alone, and where it is one of several; filled with both conditions.
 ANSWERS = {
-    "higher": "Yes",
-    "lower": "No: it hurts",
-    "suggestive": "Suggestive only",
-    "undetected": "No difference detected",
-    "untested": "Not tested",
+    "higher": ("Yes: {0} beats {1}", "{0} beats {1}"),
+    "lower": ("No: {0} does worse than {1}", "{0} does worse than {1}"),
+    "suggestive": ("Not shown: {0} and {1} differ by the interval alone", "not shown"),
+    "undetected": ("No difference between {0} and {1} detected", "no difference detected"),
+    "untested": ("Not tested", "not tested"),
 }
 
 # Cohen's conventions for standardised differences, from the largest down.
@@ -25,7 +26,7 @@ COHEN = ((0.8, "large"), (0.5, "medium"), (0.2, "small"))
 
 
 @dataclass(frozen=True)
-class Testing:
+class Inference:
     """How the contrasts were tested.
 
     Parameters
@@ -64,27 +65,22 @@ class Finding:
     verdict: str
     sentence: str
 
-    @property
-    def answer(self) -> str:
-        """The verdict in a word."""
-        return ANSWERS[self.verdict]
 
-
-def classify(row: Row, testing: Testing) -> str:
+def classify(row: Row, inference: Inference) -> str:
     """Return the verdict on a contrast: higher, lower, suggestive, undetected or untested.
 
     Suggestive: the interval excludes 0 but the (Holm-adjusted) p is not below alpha.
     """
-    p = testing.decisive_p(row)[0]
+    p = inference.decisive_p(row)[0]
     if row["status"] != "tested" or p is None:
         return "untested"
-    if p < testing.alpha:
+    if p < inference.alpha:
         return "higher" if row["delta"] > 0 else "lower"
     outside = row["ci_low"] is not None and (row["ci_low"] > 0 or row["ci_high"] < 0)
     return "suggestive" if outside else "undetected"
 
 
-def find(row: Row, testing: Testing, base: float | None, detectable: float | None) -> Finding:
+def find(row: Row, inference: Inference, base: float | None, detectable: float | None) -> Finding:
     """Return the finding of a row of contrasts.
 
     Parameters
@@ -94,18 +90,18 @@ def find(row: Row, testing: Testing, base: float | None, detectable: float | Non
     detectable
         Minimal detectable effect; None where unknown.
     """
-    verdict = classify(row, testing)
+    verdict = classify(row, inference)
     if verdict == "untested":
         return Finding(
             row["corpus"], verdict, f"{row['minuend']} − {row['subtrahend']} was not tested: {row['status']}."
         )
-    evidence = _evidence(row, testing)
+    evidence = _evidence(row, inference)
     if verdict in ("higher", "lower"):
         sentence = _effect(row, verdict, evidence, base)
     elif verdict == "suggestive":
         sentence = (
-            f"{row['minuend']} − {row['subtrahend']} is {signed(row['delta'])} {evidence}. The interval alone excludes 0, "
-            "the test that counts does not: this is no evidence yet."
+            f"{row['minuend']} − {row['subtrahend']} is {signed(row['delta'])} {evidence}. The interval alone "
+            "excludes 0, the test that counts does not: this is no evidence yet."
         )
     else:
         sentence = (
@@ -115,19 +111,18 @@ def find(row: Row, testing: Testing, base: float | None, detectable: float | Non
     return Finding(row["corpus"], verdict, sentence)
 
 
-def _evidence(row: Row, testing: Testing) -> str:
-    p, smallest, name = testing.decisive_p(row)
+def _evidence(row: Row, inference: Inference) -> str:
+    p, smallest, name = inference.decisive_p(row)
     sample = f"{counted(row['n_queries'], 'query', 'queries')} on {counted(row['n_documents'], 'document')}"
-    return (
-        f"({testing.confidence} {interval(row['ci_low'], row['ci_high'])}, {name} {p_relation(p, smallest)}; {sample})"
-    )
+    tested = f"{name} {p_relation(p, smallest)}"
+    return f"({inference.confidence} {interval(row['ci_low'], row['ci_high'])}, {tested}; {sample})"
 
 
 def _effect(row: Row, verdict: str, evidence: str, base: float | None) -> str:
     relative = f", {share(abs(row['delta']) / base)} of {row['subtrahend']}'s mean of {fixed(base)}" if base else ""
     return (
-        f"{row['minuend']} scores {verdict} than {row['subtrahend']} by {fixed(abs(row['delta']), 4)} {evidence}{relative}."
-        f"{_size(row['dz'])}"
+        f"{row['minuend']} scores {verdict} than {row['subtrahend']} by {fixed(abs(row['delta']), 4)} "
+        f"{evidence}{relative}.{_size(row['dz'])}"
     )
 
 
@@ -148,20 +143,25 @@ def _bound(row: Row, detectable: float | None) -> str:
     return known
 
 
-def overall(findings: Sequence[Finding]) -> str:
-    """Return the answer over all corpora: one verdict where they agree, and where they do not, who says what."""
-    tested = [finding for finding in findings if finding.verdict != "untested"]
-    if not tested:
-        return ANSWERS["untested"]
-    verdicts = list(dict.fromkeys(finding.verdict for finding in tested))
-    if len(verdicts) == 1:
-        where = f" on {joined([finding.corpus for finding in tested])}"
-        return ANSWERS[verdicts[0]] + (where if len(findings) > 1 else "")
+def overall(findings: Sequence[Finding], pair: Sequence[str]) -> str:
+    """Return the answer over all corpora: one verdict where they agree, and where they do not, who says what.
+
+    Parameters
+    ----------
+    pair
+        Minuend and subtrahend.
+    """
+    corpora: dict[str, list[str]] = {}
+    for finding in findings:
+        if finding.verdict != "untested":
+            corpora.setdefault(finding.verdict, []).append(finding.corpus)
+    if not corpora:
+        return ANSWERS["untested"][0]
+    alone = len(corpora) == 1
     said = [
-        f"{ANSWERS[verdict].lower()} on {joined([found.corpus for found in tested if found.verdict == verdict])}"
-        for verdict in verdicts
+        f"{ANSWERS[verdict][0 if alone else 1].format(*pair)} on {joined(names)}" for verdict, names in corpora.items()
     ]
-    return f"It depends on the corpus: {'; '.join(said)}"
+    return said[0] if alone else f"It depends on the corpus: {'; '.join(said)}"
 
 
 def primary(table: pl.DataFrame, cell: Mapping[str, str]) -> pl.DataFrame:

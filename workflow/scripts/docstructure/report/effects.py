@@ -9,14 +9,17 @@ from typing import Any
 
 import polars as pl
 
-from docstructure.report.answers import Testing, classify, primary
-from docstructure.report.figures import Dot, Figure, Interval, Line, dots, forest, lines, log_ticks
+from docstructure.report.answers import Inference, classify, primary
+from docstructure.report.figures import Dot, Figure, Interval, Line, Rung, dots, forest, lines, log_ticks, rungs
 from docstructure.report.numbers import counted, fixed, interval, p_relation, signed
-from docstructure.report.panel import Panel, Plot, tabulate, without
+from docstructure.report.panel import Panel, Plot, Table, tabulate, without
 from docstructure.report.sources import Sources
 
 CURVES = 7
 """Curves that one figure can tell apart."""
+
+COLUMNS = 3
+"""Corpora that stand side by side in one ladder."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Setting:
         Condition -> what it does.
     mechanisms
         Contrast -> what differs between its conditions.
-    testing
+    inference
         How contrasts were tested.
     """
 
@@ -41,7 +44,7 @@ class Setting:
     conditions: Sequence[str]
     words: Mapping[str, str]
     mechanisms: Mapping[str, str]
-    testing: Testing
+    inference: Inference
 
     @property
     def where(self) -> str:
@@ -50,55 +53,70 @@ class Setting:
 
 
 def contrasts(sources: Sources, setting: Setting) -> Panel:
-    """Return the forest plot of the pre-registered cell."""
-    table = primary(sources["contrasts"], setting.cell)
+    """Return the forest plot of the pre-registered contrasts in their cell."""
+    table = primary(sources["contrasts"], setting.cell).filter("confirmatory")
+    caption = (
+        f"Mean difference per query with {setting.inference.confidence} (documents resampled); {setting.where}. "
+        f"Filled: p below {setting.inference.alpha:g} after Holm's correction. A cross marks the paper's value, where "
+        "this corpus is the paper's."
+    )
+    plots = _forest(sources, setting, table, ("forest", caption))
+    tables = [_contrast_table(table, setting.inference)]
+    return Panel("contrasts", "Pre-registered contrasts", plots=plots, tables=tables, open=True)
+
+
+def exploratory(sources: Sources, setting: Setting) -> Panel:
+    """Return the forest plot of the other contrasts in the pre-registered cell."""
+    table = primary(sources["contrasts"], setting.cell).filter(~pl.col("confirmatory"))
+    caption = f"As above, uncorrected. Filled: p below {setting.inference.alpha:g}."
+    plots = _forest(sources, setting, table, ("further", caption))
+    notes = [] if plots else ["This run has no further contrast."]
+    tables = [_contrast_table(table, setting.inference)] if plots else []
+    lead = "The single steps between conditions, outside the pre-registered family."
+    return Panel("exploratory", "Further contrasts", lead, plots, tables, notes, exploratory=True)
+
+
+def _forest(sources: Sources, setting: Setting, table: pl.DataFrame, named: tuple[str, str]) -> list[Plot]:
     published = _published(sources["replication"], setting.cell["metric"])
     rows = [
         Interval(
             group=_contrast_name(row, setting.mechanisms),
             label=row["corpus"],
-            text=_contrast_text(row, setting.testing),
+            text=_contrast_text(row, setting.inference),
             series=sources.corpora.index(row["corpus"]),
             value=row["delta"],
             low=row["ci_low"],
             high=row["ci_high"],
-            solid=classify(row, setting.testing) in ("higher", "lower"),
+            solid=classify(row, setting.inference) in ("higher", "lower"),
             published=published.get((row["corpus"], row["contrast"])),
         )
         for row in table.sort("contrast", maintain_order=True).iter_rows(named=True)
     ]
+    if not rows:
+        return []
     described = "; ".join(f"{row.group}, {row.label}: {row.text}" for row in rows)
-    figure = Figure("forest", f"Contrasts: difference of {setting.cell['metric']}", described)
-    caption = (
-        f"Mean difference per query with {setting.testing.confidence} (documents resampled); {setting.where}. Filled: "
-        f"p below {setting.testing.alpha:g} after Holm's correction. A cross marks the paper's value, where this corpus "
-        "is the paper's."
-    )
-    plots = [Plot(caption, forest(figure, rows, f"Difference of {setting.cell['metric']}"))] if rows else []
-    return Panel("contrasts", "Pre-registered contrasts", plots=plots, tables=[_contrast_table(table)], open=True)
+    figure = Figure(named[0], f"Contrasts: difference of {setting.cell['metric']}", described)
+    return [Plot(named[1], forest(figure, rows, f"Difference of {setting.cell['metric']}"))]
 
 
 def _contrast_name(row: Mapping[str, Any], mechanisms: Mapping[str, str]) -> str:
     named = f"{row['contrast']}: {row['minuend']} − {row['subtrahend']}"
     mechanism = mechanisms.get(row["contrast"])
-    stamp = "" if row["confirmatory"] else " (exploratory)"
-    return f"{named}{f' · {mechanism}' if mechanism else ''}{stamp}"
+    return f"{named} · {mechanism}" if mechanism else named
 
 
-def _contrast_text(row: Mapping[str, Any], testing: Testing) -> str:
+def _contrast_text(row: Mapping[str, Any], inference: Inference) -> str:
     if row["status"] != "tested":
         return str(row["status"])[:48]
-    p, smallest, name = testing.decisive_p(row)
+    p, smallest, name = inference.decisive_p(row)
     which = "p Holm" if name.startswith("Holm") else "p"
     return f"{signed(row['delta'])} {interval(row['ci_low'], row['ci_high'])}  {which} {p_relation(p, smallest)}"
 
 
-def _contrast_table(table: pl.DataFrame) -> Any:  # noqa: ANN401 (a Table)
+def _contrast_table(table: pl.DataFrame, inference: Inference) -> Table:
     columns = {
         "contrast": "contrast",
         "corpus": "corpus",
-        "minuend": "minuend",
-        "subtrahend": "subtrahend",
         "delta": "Δ",
         "ci_low": "CI low",
         "ci_high": "CI high",
@@ -109,10 +127,10 @@ def _contrast_table(table: pl.DataFrame) -> Any:  # noqa: ANN401 (a Table)
         "p_paired": "p paired model",
         "n_queries": "queries",
         "n_documents": "documents",
-        "confirmatory": "confirmatory",
         "status": "status",
     }
-    return tabulate(table.sort("contrast", maintain_order=True), "Contrasts in the pre-registered cell", columns)
+    rows = table.sort("contrast", maintain_order=True)
+    return tabulate(rows, "Contrasts", columns, inference)
 
 
 def _published(replication: pl.DataFrame, metric: str) -> dict[tuple[str, str], float]:
@@ -132,17 +150,23 @@ def ladder(sources: Sources, setting: Setting) -> Panel:
     """Return the means of all conditions in the pre-registered cell, one plot per corpus."""
     table = primary(sources["means"], setting.cell)
     plots = []
-    for index, corpus in enumerate(sources.corpora):
-        means = dict(table.filter(pl.col("corpus") == corpus).select("condition", "mean").iter_rows())
+    for first in range(0, len(sources.corpora), COLUMNS):
+        corpora = sources.corpora[first : first + COLUMNS]
+        values = [
+            dict(table.filter(pl.col("corpus") == corpus).select("condition", "mean").iter_rows()) for corpus in corpora
+        ]
         rows = [
-            Dot(name, setting.words.get(name, ""), (means[name],), fixed(means[name]))
+            Rung(name, setting.words.get(name, ""), tuple(own.get(name) for own in values))
             for name in setting.conditions
-            if name in means
+            if any(name in own for own in values)
         ]
         if rows:
-            said = "; ".join(f"{row.label} {row.text}" for row in rows)
-            figure = Figure(f"ladder-{index}", f"Mean {setting.cell['metric']} per condition on {corpus}", said)
-            plots.append(Plot(corpus, dots(figure, rows, f"Mean {setting.cell['metric']}", index)))
+            said = "; ".join(f"{row.label}: {', '.join(map(fixed, row.values))}" for row in rows)
+            figure = Figure(
+                f"ladder-{first}", f"Mean {setting.cell['metric']} per condition: {', '.join(corpora)}", said
+            )
+            caption = "Each corpus has its own scale: compare down a column, not across."
+            plots.append(Plot(caption if len(corpora) > 1 else corpora[0], rungs(figure, rows, corpora, first)))
     lead = f"Mean {setting.cell['metric']} of every condition, from plain windows up ({setting.where})."
     shown = {name: name for name in ("corpus", "condition", "mean", "n")}
     return Panel("ladder", "Condition ladder", lead, plots, [tabulate(table, "Means", shown)])
@@ -163,7 +187,7 @@ def depth(sources: Sources, setting: Setting) -> Panel:
             Line(row["embedder"] if len(rows) > 1 else "", place, tuple(enumerate(row["means"])))
             for place, row in enumerate(rows)
         ]
-        said = "; ".join(_slope(row, setting.testing) for row in rows)
+        said = "; ".join(_slope(row, setting.inference) for row in rows)
         figure = Figure(f"depth-{index}", f"{setting.cell['metric']} by depth of the heading path on {corpus}", said)
         ticks = [(float(level), [str(level), name]) for level, name in enumerate(rows[0]["conditions"])]
         svg = lines(figure, drawn, ticks, ("Elements of the heading path", f"Mean {setting.cell['metric']}"))
@@ -174,13 +198,15 @@ def depth(sources: Sources, setting: Setting) -> Panel:
     ]
     notes += without(sources.absent("dose_response"), "The depth curve")
     lead = "How much more the score gains with each further element of the heading path."
-    return Panel("depth", "Depth of the heading path", lead, plots, _some(table, "Slopes"), notes, exploratory=True)
+    return Panel(
+        "depth", "Depth of the heading path", lead, plots, _some(table, "Slopes", setting), notes, exploratory=True
+    )
 
 
-def _slope(row: Mapping[str, Any], testing: Testing) -> str:
+def _slope(row: Mapping[str, Any], inference: Inference) -> str:
     return (
         f"{row['embedder']}: {signed(row['slope'])} per level {interval(row['ci_low'], row['ci_high'])}, "
-        f"p {p_relation(row['p'], testing.smallest)}"
+        f"p {p_relation(row['p'], inference.smallest)}"
     )
 
 
@@ -204,11 +230,12 @@ def budget(sources: Sources, setting: Setting) -> Panel:
         axes = ("Budget in tokens, prefixes included", f"Coverage, difference from {reference}")
         plots.append(Plot(corpus, lines(figure, drawn, ticks, axes, zero=True)))
     lead = (
-        f"Share of the evidence that fits into a context window, prefixes charged. Drawn as the difference from {reference}, "
-        "whose own coverage stands under each budget; a line below 0 buys less evidence per token than plain windows."
+        f"Share of the evidence that fits into a context window, prefixes charged. Drawn as the difference from "
+        f"{reference}, whose own coverage stands under each budget; a line below 0 buys less evidence per token than "
+        "that."
     )
     notes = without(sources.absent("budget"), "The budget curve")
-    return Panel("budget", "Token budgets", lead, plots, _some(table, "Coverage"), notes, exploratory=True)
+    return Panel("budget", "Token budgets", lead, plots, _some(table, "Coverage", setting), notes, exploratory=True)
 
 
 def _gain(rows: pl.DataFrame, condition: str, base: Mapping[int, float], series: int) -> Line | None:
@@ -230,22 +257,23 @@ def _most_asked(sources: Sources, setting: Setting) -> list[str]:
 
 
 def query_types(sources: Sources, setting: Setting) -> Panel:
-    """Return the contrasts per query type, one plot per corpus."""
+    """Return the pre-registered contrasts per query type, one plot per corpus."""
     table = primary(sources["per_type"], setting.cell)
+    registered = sources["contrasts"].filter("confirmatory")["contrast"].unique().to_list()
     plots = []
     for index, corpus in enumerate(sources.corpora):
         rows = [
             Interval(
                 group=f"{row['contrast']}: {row['minuend']} − {row['subtrahend']}",
                 label=f"{row['type']} ({row['n_queries']:,})",
-                text=_type_text(row, setting.testing),
+                text=_type_text(row, setting.inference),
                 series=index,
                 value=row["delta"],
                 low=row["ci_low"],
                 high=row["ci_high"],
                 solid=row["ci_low"] is not None and (row["ci_low"] > 0 or row["ci_high"] < 0),
             )
-            for row in table.filter(pl.col("corpus") == corpus)
+            for row in table.filter((pl.col("corpus") == corpus) & pl.col("contrast").is_in(registered))
             .sort("contrast", maintain_order=True)
             .iter_rows(named=True)
         ]
@@ -256,15 +284,16 @@ def query_types(sources: Sources, setting: Setting) -> Panel:
             plots.append(Plot(caption, forest(figure, rows, f"Difference of {setting.cell['metric']}")))
     notes = without(sources.absent("per_type"), "The panel per query type")
     lead = "Which questions profit. Corpora have their own taxonomies: a type of one is no type of another."
-    return Panel("types", "Query types", lead, plots, _some(table, "Contrasts per type"), notes, exploratory=True)
+    return Panel(
+        "types", "Query types", lead, plots, _some(table, "Contrasts per type", setting), notes, exploratory=True
+    )
 
 
-def _type_text(row: Mapping[str, Any], testing: Testing) -> str:
+def _type_text(row: Mapping[str, Any], inference: Inference) -> str:
     if row["status"] != "tested":
         return str(row["status"])[:48]
-    return (
-        f"{signed(row['delta'])} {interval(row['ci_low'], row['ci_high'])}  p {p_relation(row['p'], testing.smallest)}"
-    )
+    tested = f"p {p_relation(row['p'], inference.smallest)}"
+    return f"{signed(row['delta'])} {interval(row['ci_low'], row['ci_high'])}  {tested}"
 
 
 def rerankers(sources: Sources, setting: Setting) -> Panel:
@@ -279,7 +308,7 @@ def rerankers(sources: Sources, setting: Setting) -> Panel:
         before = dict(here.filter(pl.col("reranker") == "none").select("condition", "mean").iter_rows())
         after = dict(here.filter(pl.col("reranker") == reranker).select("condition", "mean").iter_rows())
         rows = [
-            Dot(name, "", (before[name], after[name]), f"{fixed(before[name])} → {fixed(after[name])}")
+            Dot(name, (before[name], after[name]), f"{fixed(before[name])} → {fixed(after[name])}")
             for name in setting.conditions
             if name in before and name in after
         ]
@@ -318,11 +347,21 @@ def routing(sources: Sources, setting: Setting) -> Panel:
         plots.append(Plot(f"{corpus}: stage 1 keeps {counted(kept, 'section')} a query", svg))
     notes = without(sources.absent("section_recall"), "Section recall")
     lead = (
-        "What stage 1 drops, stage 2 cannot recover: the share of queries for which routing keeps a section with evidence, "
-        "as the inventory grows."
+        "What stage 1 drops, stage 2 cannot recover: the share of queries for which routing keeps a section with "
+        "evidence, as the inventory grows."
     )
-    return Panel("routing", "Routing", lead, plots, _some(table, "Section recall"), notes, exploratory=True)
+    return Panel("routing", "Routing", lead, plots, _some(table, "Section recall", setting), notes, exploratory=True)
 
 
-def _some(table: pl.DataFrame, title: str) -> list[Any]:
-    return [tabulate(table, title)] if table.height else []
+# What the table under a figure shows of its artifact; the end of the page holds it in full.
+SHOWN = {
+    "Slopes": ("corpus", "embedder", "slope", "ci_low", "ci_high", "p", "n_queries", "n_documents", "status"),
+    "Coverage": ("corpus", "condition", "budget", "mean", "ci_low", "ci_high", "n"),
+    "Contrasts per type": ("corpus", "contrast", "type", "delta", "ci_low", "ci_high", "p", "n_queries", "status"),
+    "Section recall": ("corpus", "condition", "document_share", "n_documents", "n_sections", "section_recall"),
+}
+
+
+def _some(table: pl.DataFrame, title: str, setting: Setting) -> list[Table]:
+    columns = {name: name.replace("_", " ") for name in SHOWN[title]}
+    return [tabulate(table, title, columns, setting.inference)] if table.height else []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from docstructure.report.numbers import fixed, general, signed
-from docstructure.report.svg import CHARACTER, Canvas, Scale, apart, decimals, spread
+from docstructure.report.svg import BOLD, CHARACTER, SERIES, Canvas, Scale, apart, decimals, spread
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,20 @@ class Interval:
 
 @dataclass(frozen=True)
 class Dot:
-    """One row of a dot plot: one value, or a before and an after."""
+    """One row of a dot plot: values from the first to the last, joined."""
+
+    label: str
+    values: tuple[float, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One row of a ladder: a value per column, None where a column has none."""
 
     label: str
     detail: str
-    values: tuple[float, ...]
-    text: str
+    values: tuple[float | None, ...]
 
 
 @dataclass(frozen=True)
@@ -72,14 +80,15 @@ class Line:
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar of shares that add up to at most 1: the kept part first, then what was dropped and why."""
+    """One bar of shares that add up to at most 1: what each is, its share, and its tone (kept, near, drop0, ...)."""
 
     label: str
     text: str
-    parts: tuple[tuple[str, float], ...]
+    parts: tuple[tuple[str, float, str], ...]
 
 
 ROW = 26.0
+RUNG = 34.0
 GROUP = 30.0
 AXIS = 46.0
 
@@ -87,7 +96,7 @@ AXIS = 46.0
 def forest(figure: Figure, rows: Sequence[Interval], axis: str) -> str:
     """Return a forest plot: estimates with intervals around a line at 0."""
     left = 24 + CHARACTER * max(len(row.label) for row in rows)
-    right = CHARACTER * max(len(row.text) for row in rows) + 20
+    right = 6.2 * max(len(row.text) for row in rows) + 12
     width = 900.0
     groups = list(dict.fromkeys(row.group for row in rows))
     height = GROUP * len(groups) + ROW * len(rows) + AXIS + 12
@@ -113,39 +122,72 @@ def _interval(canvas: Canvas, row: Interval, scale: Scale, y: float, width: floa
         canvas.text((scale(0) + 8, y + 4), "not tested", "muted")
         return
     if row.low is not None and row.high is not None:
-        css = f"s{row.series % 7} whisker"
+        css = f"s{row.series % SERIES} whisker"
         canvas.line((scale(row.low), y), (scale(row.high), y), css)
         for end in (row.low, row.high):
             canvas.line((scale(end), y - 4), (scale(end), y + 4), css)
+    canvas.marker((scale(row.value), y), row.series, row.solid, f"{row.group}, {row.label}: {row.text}")
     if row.published is not None:
         at = scale(row.published)
         for turn in (-1, 1):
-            canvas.line((at - 4, y - 4 * turn), (at + 4, y + 4 * turn), "published")
-    canvas.marker((scale(row.value), y), row.series, row.solid, f"{row.group}, {row.label}: {row.text}")
+            canvas.line((at - 3, y - 9 - 3 * turn), (at + 3, y - 9 + 3 * turn), "published")
 
 
 def dots(figure: Figure, rows: Sequence[Dot], axis: str, series: int) -> str:
-    """Return a dot plot; rows with two values are joined by an arrow from the hollow to the filled one."""
-    left = 14 + CHARACTER * max(max(len(row.label), len(row.detail)) for row in rows)
+    """Return a dot plot; a row's values are joined, hollow before and filled at last."""
+    left = 14 + BOLD * max(len(row.label) for row in rows)
     right = CHARACTER * max(len(row.text) for row in rows) + 14
-    width, tall = 560.0, 38.0 if any(row.detail for row in rows) else ROW
-    height = tall * len(rows) + AXIS + 4
+    width, height = 480.0, ROW * len(rows) + AXIS + 4
     canvas = Canvas(figure.name, width, height, figure.title, figure.description)
     scale = spread([value for row in rows for value in row.values], left + 10, width - right - 10)
     _axis(canvas, scale, (2, height - AXIS), axis, 4)
     for index, row in enumerate(rows):
-        y = 2 + tall * (index + 0.5)
+        y = 2 + ROW * (index + 0.5)
         canvas.line((left, y), (width - right, y), "row")
-        canvas.text((0, y + (-2 if row.detail else 4)), row.label, "name")
-        if row.detail:
-            canvas.text((0, y + 12), row.detail, "small")
+        canvas.text((0, y + 4), row.label, "name")
         canvas.text((width, y + 4), row.text, "number", "end")
-        if len(row.values) > 1:
-            canvas.line((scale(row.values[0]), y), (scale(row.values[-1]), y), f"s{series % 7} joint")
+        canvas.line((scale(row.values[0]), y), (scale(row.values[-1]), y), f"s{series % SERIES} joint")
         for place, value in enumerate(row.values):
             last = place == len(row.values) - 1
             canvas.marker((scale(value), y), series, last, f"{row.label}: {fixed(value, 4)}")
     return canvas.render()
+
+
+def rungs(figure: Figure, rows: Sequence[Rung], columns: Sequence[str], series: int) -> str:
+    """Return a ladder of dots: one label per row, one column with its own scale per name."""
+    left = 16 + 5.6 * max(max(len(row.detail), len(row.label) + 2) for row in rows)
+    width, top = 900.0, 26.0
+    foot = top + RUNG * len(rows)
+    canvas = Canvas(figure.name, width, foot + 24, figure.title, figure.description)
+    for index, row in enumerate(rows):
+        y = top + RUNG * (index + 0.5)
+        canvas.text((0, y - 2), row.label, "name")
+        canvas.text((0, y + 12), row.detail, "small")
+        canvas.line((left, y), (width, y), "row")
+    share = (width - left) / len(columns)
+    for place, name in enumerate(columns):
+        extent = (left + share * place + 14, left + share * (place + 1) - 58)
+        column = [(row.label, row.values[place]) for row in rows]
+        _rung_column(canvas, (name, series + place), column, extent, (top, foot))
+    return canvas.render()
+
+
+def _rung_column(
+    canvas: Canvas,
+    named: tuple[str, int],
+    column: Sequence[tuple[str, float | None]],
+    extent: tuple[float, float],
+    rows: tuple[float, float],
+) -> None:
+    name, series = named
+    scale = spread([value for _, value in column if value is not None], *extent)
+    canvas.text((extent[0], 14), name, "group")
+    _axis(canvas, scale, rows, "", 3)
+    for index, (label, value) in enumerate(column):
+        if value is not None:
+            y = rows[0] + RUNG * (index + 0.5)
+            canvas.marker((scale(value), y), series, tip=f"{label}, {name}: {fixed(value, 4)}")
+            canvas.text((scale(value) + 10, y + 4), fixed(value), "number halo")
 
 
 def lines(
@@ -168,7 +210,7 @@ def lines(
     """
     width, height = 480.0, 310.0
     foot = 34 + 14 * max(len(words) for _, words in x_ticks)
-    right = 18 + CHARACTER * max(len(line.label) for line in series)
+    right = 18 + BOLD * max(len(line.label) for line in series)
     canvas = Canvas(figure.name, width, height, figure.title, figure.description)
     values = [value for line in series for _, value in line.points]
     y_scale = spread(values, height - foot, 24, zero=zero)
@@ -189,15 +231,15 @@ def lines(
 def _line(canvas: Canvas, line: Line, scales: tuple[Scale, Scale], end: tuple[float, float]) -> None:
     points = [(scales[0](x), scales[1](y)) for x, y in line.points]
     if len(points) > 1:
-        canvas.path(points, f"s{line.series % 7} curve d{line.series % 7}")
+        canvas.path(points, f"s{line.series % SERIES} curve d{line.series % SERIES}")
     for index, point in enumerate(points):
         canvas.marker(point, line.series, tip=line.tips[index] if line.tips else line.label)
     if line.label:
-        canvas.text((end[0], end[1] + 4), line.label, f"s{line.series % 7} label")
+        canvas.text((end[0], end[1] + 4), line.label, f"s{line.series % SERIES} label")
 
 
 def bars(figure: Figure, rows: Sequence[Bar]) -> str:
-    """Return bars of shares: what was kept dark, each reason for a drop in its own lighter tone."""
+    """Return bars of shares."""
     left = 16 + CHARACTER * max(len(row.label) for row in rows)
     right = 16 + CHARACTER * max(len(row.text) for row in rows)
     width, height = 900.0, ROW * len(rows) + 8
@@ -208,8 +250,7 @@ def bars(figure: Figure, rows: Sequence[Bar]) -> str:
         canvas.text((0, y + 16), row.label)
         canvas.text((width, y + 16), row.text, "number", "end")
         canvas.box((scale(0), y + 4), (scale(1) - scale(0), ROW - 9), "frame")
-        for place, (reason, share) in enumerate(row.parts):
-            tone = "kept" if place == 0 else f"drop{(place - 1) % 3}"
+        for reason, share, tone in row.parts:
             tip = f"{reason}: {fixed(share * 100, 1)} %"
             canvas.box((scale(done), y + 4), (scale(done + share) - scale(done), ROW - 9), tone, tip)
             done += share
@@ -226,7 +267,8 @@ def _axis(canvas: Canvas, scale: Scale, extent: tuple[float, float], words: str,
         canvas.line((scale(tick), top), (scale(tick), bottom), "grid")
         canvas.text((scale(tick), bottom + 16), write(tick, digits), "tick", "middle")
     canvas.line((scale.start, bottom), (scale.end, bottom), "frame")
-    canvas.text(((scale.start + scale.end) / 2, bottom + 36), words, "axis", "middle")
+    if words:
+        canvas.text(((scale.start + scale.end) / 2, bottom + 36), words, "axis", "middle")
 
 
 def _y_axis(canvas: Canvas, scale: Scale, extent: tuple[float, float], words: str, zero: bool) -> None:

@@ -13,11 +13,11 @@ import polars as pl
 from markupsafe import Markup
 
 from docstructure.report import effects, trust
-from docstructure.report.answers import Finding, Testing, find, overall, primary
+from docstructure.report.answers import Finding, Inference, find, overall, primary
 from docstructure.report.effects import Setting
 from docstructure.report.panel import Panel, tabulate
 from docstructure.report.provenance import CellRecord, agreements, definitions_of, read_cells
-from docstructure.report.sources import GLOBAL, PER_CORPUS, Sources, read_sources, write_tables
+from docstructure.report.sources import ARTIFACTS, Sources, read_sources, write_tables
 from docstructure.report.treatments import describe, mechanism
 from docstructure.report.verdict import judge
 
@@ -31,6 +31,7 @@ SELECTED = (
     "section_recall",
     "power",
     "placebo_replicates",
+    "noise",
     "replication",
 )
 
@@ -48,14 +49,11 @@ class Answer:
     findings: tuple[Finding, ...]
     conditions: tuple[tuple[str, str], ...]
     published: tuple[str, ...]
-    exploratory: bool
 
 
 def build_report(
     *,
     corpora: Mapping[str, Mapping[str, str]],
-    registration: str | None,
-    replication: str | None,
     cells: Sequence[Mapping[str, str]],
     contrasts: Mapping[str, Sequence[str]],
     conditions: Sequence[str],
@@ -73,10 +71,8 @@ def build_report(
     Parameters
     ----------
     corpora
-        Corpus -> artifact -> path; artifacts are those of `docstructure.report.sources.PER_CORPUS`, of which contrasts,
+        Corpus -> artifact -> path; artifacts are those of `docstructure.report.sources.ARTIFACTS`, of which contrasts,
         means and audit are required. What is missing is said in the page.
-    registration, replication
-        Tables over all corpora (paths); None where not made.
     cells
         ``corpus``, ``condition``, ``embedder``, ``reranker``, ``scores`` and ``provenance`` (paths) of every cell.
     contrasts
@@ -103,33 +99,30 @@ def build_report(
     SourcesError, ContractError
         If an artifact is unknown, missing or not what its contract promises.
     """
-    sources = read_sources(corpora, registration, replication)
+    sources = read_sources(corpora)
     records = read_cells(cells, command)
     definitions = definitions_of(records)
-    testing = Testing(alpha=round(1 - confidence, 12), bootstrap_iters=bootstrap_iters)
+    inference = Inference(alpha=round(1 - confidence, 12), bootstrap_iters=bootstrap_iters)
     mechanisms = {
         name: mechanism(definitions.get(pair[0]), definitions.get(pair[1])) for name, pair in contrasts.items()
     }
     words = {name: describe(parts) for name, parts in definitions.items()}
-    setting = Setting(cell, conditions, words, {name: title for name, (title, _) in mechanisms.items()}, testing)
+    setting = Setting(cell, conditions, words, {name: title for name, (title, _) in mechanisms.items()}, inference)
     verdict = judge(sources["audit"])
-    sound, status = trust.registration_status(sources["registration"])
     context = {
         "corpora": sources.corpora,
         "setting": setting,
         "verdict": verdict,
-        "registration": {"sound": sound, "status": status, "known": sources["registration"].height > 0},
+        "registrations": trust.registrations(sources),
         "answers": answers(sources, setting, contrasts, mechanisms),
         "sections": _sections(sources, setting, verdict),
         "explorers": {name: _relative(path, page) for name, path in explorers.items()},
         "agreements": agreements(records),
         "cells": records,
         "cells_by_corpus": _by_corpus(records),
-        "tables": [
-            (name, description, rows, _relative(tables, page))
-            for name, description, rows in write_tables(sources, tables)
-        ],
-        "full": [tabulate(sources[name], name) for name in SELECTED if sources[name].height],
+        "tables": write_tables(sources, tables),
+        "folder": _relative(tables, page),
+        "full": [tabulate(sources[name], name, inference=inference) for name in SELECTED if sources[name].height],
         "absent": _absent(sources),
         "words": [(name, words[name]) for name in conditions if name in words],
     }
@@ -142,13 +135,13 @@ def answers(
     contrasts: Mapping[str, Sequence[str]],
     mechanisms: Mapping[str, tuple[str, str]],
 ) -> list[Answer]:
-    """Return the answer to each contrast in the pre-registered cell, in the order in which they were registered."""
-    table = primary(sources["contrasts"], setting.cell)
+    """Return the answer to each pre-registered contrast, in the order in which they were registered."""
+    registered = set(primary(sources["contrasts"], setting.cell).filter("confirmatory")["contrast"])
     published = trust.contrast_replication(sources, setting)
     return [
         _answer(sources, setting, (name, contrasts[name]), mechanisms[name], published.get(name, []))
         for name in contrasts
-        if name in set(table["contrast"])
+        if name in registered
     ]
 
 
@@ -164,7 +157,7 @@ def _answer(
     base = _means(sources, setting, subtrahend)
     detectable = trust.detectable(sources, setting)
     findings = [
-        find(row, setting.testing, base.get(row["corpus"]), detectable.get((row["corpus"], name)))
+        find(row, setting.inference, base.get(row["corpus"]), detectable.get((row["corpus"], name)))
         for row in rows.iter_rows(named=True)
     ]
     return Answer(
@@ -172,12 +165,11 @@ def _answer(
         subtraction=f"{minuend} − {subtrahend}",
         title=named[0],
         question=named[1],
-        answer=overall(findings),
+        answer=overall(findings, (minuend, subtrahend)),
         verdicts=tuple(dict.fromkeys(finding.verdict for finding in findings)),
         findings=tuple(findings),
         conditions=tuple((each, setting.words.get(each, "not run")) for each in (minuend, subtrahend)),
         published=tuple(published),
-        exploratory=not rows["confirmatory"].any(),
     )
 
 
@@ -192,7 +184,7 @@ def _sections(sources: Sources, setting: Setting, verdict: Any) -> list[tuple[st
     further = (trust.power, trust.placebo, trust.noise)
     where = (effects.ladder, effects.depth, effects.budget, effects.query_types, effects.rerankers, effects.routing)
     return [
-        ("evidence", "Evidence", [effects.contrasts(sources, setting)]),
+        ("evidence", "Evidence", [effects.contrasts(sources, setting), effects.exploratory(sources, setting)]),
         ("where", "Where the effect comes from", [panel(sources, setting) for panel in where]),
         ("trust", "What it rests on", [*trusted, *(panel(sources, setting) for panel in further)]),
         ("data", "Data and instrument", [trust.funnel(sources), *trust.diagnostics(sources)]),
@@ -208,9 +200,7 @@ def _by_corpus(cells: Sequence[CellRecord]) -> dict[str, list[CellRecord]]:
 
 def _absent(sources: Sources) -> list[tuple[str, str]]:
     """Return the tables that this run has no row of."""
-    return [
-        (name, description) for name, (_, description) in {**PER_CORPUS, **GLOBAL}.items() if not sources[name].height
-    ]
+    return [(name, description) for name, (_, description) in ARTIFACTS.items() if not sources[name].height]
 
 
 def _relative(path: str, page: str) -> str:
@@ -218,7 +208,7 @@ def _relative(path: str, page: str) -> str:
 
 
 def render(template: str, folder: str, context: Mapping[str, Any]) -> str:
-    """Return a template of the folder rendered with everything escaped but figures and the page's own style and script."""
+    """Return a template of the folder, rendered; all is escaped but figures and the page's own style and script."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         autoescape=True,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from docstructure.report.numbers import general, joined
+from docstructure.report.answers import Inference
+from docstructure.report.numbers import general, joined, p_value, signed
+
+DIFFERENCES = frozenset({"delta", "slope", "paired_delta", "draws_mean", "draws_low", "draws_high"})
+"""Columns that hold differences: printed with their sign; so are the ends of their intervals."""
 
 ROWS_SHOWN = 400
 """Rows of a table that stand in the page; the files beside it hold all."""
@@ -50,24 +54,43 @@ class Panel:
     tables: Sequence[Table] = ()
     notes: Sequence[str] = ()
     exploratory: bool = False
-    open: bool = field(default=False)
+    open: bool = False
     """Whether its tables stand open."""
 
 
-def tabulate(frame: pl.DataFrame, title: str, columns: Mapping[str, str] | None = None) -> Table:
+def tabulate(
+    frame: pl.DataFrame, title: str, columns: Mapping[str, str] | None = None, inference: Inference | None = None
+) -> Table:
     """Return a frame as a table of text.
 
     Parameters
     ----------
     columns
         Column -> heading of what is shown, in order; all columns under their own names by default.
+    inference
+        With it, bootstrap p-values that the replicates cannot tell from 0 are printed as below the smallest they can.
     """
     columns = columns or {name: name for name in frame.columns}
     shown = frame.select(*columns).head(ROWS_SHOWN)
     numeric = tuple(dtype.is_numeric() for dtype in shown.dtypes)
     failed = tuple(not holds for holds in frame["holds"].head(ROWS_SHOWN)) if "holds" in frame.columns else ()
-    rows = tuple(tuple(cell(value) for value in row) for row in shown.iter_rows())
+    printers = [_printer(name, frame, inference) for name in columns]
+    rows = tuple(tuple(write(value) for write, value in zip(printers, row, strict=True)) for row in shown.iter_rows())
     return Table(title, tuple(columns.values()), numeric, rows, frame.height, failed)
+
+
+def _printer(name: str, frame: pl.DataFrame, inference: Inference | None) -> Callable[[Any], str]:
+    """Return what prints a column: p-values and differences as everywhere in the page, the rest by type."""
+    ends = name in ("ci_low", "ci_high") and not DIFFERENCES.isdisjoint(frame.columns)
+    if name in DIFFERENCES or ends:
+        return lambda value: "–" if value is None else signed(value)
+    if name == "dz":
+        return lambda value: "–" if value is None else signed(value, 2)
+    if inference is None or name not in ("p", "p_holm"):
+        return cell
+    sizes = frame["family_size"].drop_nulls().to_list() if "family_size" in frame.columns else []
+    smallest = inference.smallest * (max(sizes, default=1) if name == "p_holm" else 1)
+    return lambda value: "–" if value is None else p_value(value, smallest)
 
 
 def cell(value: Any) -> str:  # noqa: ANN401 (any value of a frame)

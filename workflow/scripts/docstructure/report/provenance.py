@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -86,7 +87,13 @@ def _facts(made_of: Mapping[str, Any]) -> list[tuple[str, str]]:
     state = "not in a git checkout"
     if commit:
         state = commit["id"] + (" with uncommitted changes" if commit.get("dirty") else "")
-    facts = [("commit", state), ("Python", str(made_of.get("python"))), ("machine", str(made_of.get("machine")))]
+    code = hashlib.sha256(json.dumps(made_of.get("code", {}), sort_keys=True).encode()).hexdigest()
+    facts = [
+        ("commit", state),
+        ("code (digest of all fingerprints)", code[:16]),
+        ("Python", str(made_of.get("python"))),
+        ("machine", str(made_of.get("machine"))),
+    ]
     facts += [(f"model {name}", str(value)) for name, value in made_of.get("models", {}).items()]
     return facts + [(name, str(value)) for name, value in made_of.get("packages", {}).items()]
 

@@ -34,8 +34,8 @@ from docstructure.contracts.truncation import TRUNCATION
 
 REQUIRED = ("contrasts", "means", "audit")
 
-# Per corpus, in the order in which the report lists them, each with what it says in a line.
-PER_CORPUS: dict[str, tuple[Contract, str]] = {
+# In the order in which the report lists them, each with what it says in a line.
+ARTIFACTS: dict[str, tuple[Contract, str]] = {
     "contrasts": (CONTRASTS, "Every contrast in every cell and metric (paper, Table 1)"),
     "means": (MEANS, "Mean of every metric in every cell (paper, Table 2)"),
     "audit": (AUDIT, "Invariants of the design, measured"),
@@ -56,9 +56,6 @@ PER_CORPUS: dict[str, tuple[Contract, str]] = {
     "topics": (TOPICS, "Documents per topic (paper, Table 8)"),
     "funnel_summary": (FUNNEL_SUMMARY, "Documents, queries and evidence that were kept or dropped, and why"),
     "stage_costs": (STAGE_COSTS, "Time and memory of each job"),
-}
-# Over all corpora.
-GLOBAL: dict[str, tuple[Contract, str]] = {
     "registration": (REGISTRATION, "The pre-registered blocks, oldest first"),
     "replication": (REPLICATION, "The paper's numbers beside this run's"),
 }
@@ -70,7 +67,7 @@ class SourcesError(ValueError):
 
 @dataclass(frozen=True)
 class Sources:
-    """All tables by name; every per-corpus table has a ``corpus`` column in front and may be empty."""
+    """All tables by name; each has a ``corpus`` column and may be empty."""
 
     corpora: tuple[str, ...]
     tables: Mapping[str, pl.DataFrame]
@@ -80,22 +77,18 @@ class Sources:
         return self.tables[name]
 
     def absent(self, name: str) -> list[str]:
-        """Return the corpora of which a per-corpus table says nothing."""
+        """Return the corpora of which a table says nothing."""
         said = set(self.tables[name]["corpus"])
         return [corpus for corpus in self.corpora if corpus not in said]
 
 
-def read_sources(
-    corpora: Mapping[str, Mapping[str, str]], registration: str | None, replication: str | None
-) -> Sources:
+def read_sources(corpora: Mapping[str, Mapping[str, str]]) -> Sources:
     """Read every table that was made.
 
     Parameters
     ----------
     corpora
-        Corpus -> artifact -> path. Artifacts are named as in `PER_CORPUS`; contrasts, means and audit are required.
-    registration, replication
-        Paths of the tables over all corpora; None where not made.
+        Corpus -> artifact -> path. Artifacts are named as in `ARTIFACTS`; contrasts, means and audit are required.
 
     Raises
     ------
@@ -106,18 +99,15 @@ def read_sources(
     """
     for corpus, paths in corpora.items():
         _check_names(corpus, paths)
-    tables = {name: _stacked(name, contract, corpora) for name, (contract, _) in PER_CORPUS.items()}
-    for name, path in (("registration", registration), ("replication", replication)):
-        contract = GLOBAL[name][0]
-        tables[name] = contract.read(path) if path else contract.frame([])
+    tables = {name: _stacked(name, contract, corpora) for name, (contract, _) in ARTIFACTS.items()}
     return Sources(tuple(corpora), tables)
 
 
 def _check_names(corpus: str, paths: Mapping[str, str]) -> None:
-    unknown = sorted(set(paths) - set(PER_CORPUS))
+    unknown = sorted(set(paths) - set(ARTIFACTS))
     if unknown:
         raise SourcesError(
-            f"corpus {corpus}: {unknown[0]} is no artifact of the report; it knows {', '.join(PER_CORPUS)}"
+            f"corpus {corpus}: {unknown[0]} is no artifact of the report; it knows {', '.join(ARTIFACTS)}"
         )
     missing = [name for name in REQUIRED if name not in paths]
     if missing:
@@ -125,13 +115,14 @@ def _check_names(corpus: str, paths: Mapping[str, str]) -> None:
 
 
 def _stacked(name: str, contract: Contract, corpora: Mapping[str, Mapping[str, str]]) -> pl.DataFrame:
-    empty = contract.frame([]).select(pl.lit("").alias("corpus"), pl.all())
-    made = [
-        contract.read(paths[name]).select(pl.lit(corpus).alias("corpus"), pl.all())
-        for corpus, paths in corpora.items()
-        if name in paths
-    ]
-    return pl.concat([empty, *made], how="diagonal")
+    made = [(corpus, contract.read(paths[name])) for corpus, paths in corpora.items() if name in paths]
+    return pl.concat(
+        (
+            frame.select(pl.lit(corpus).alias("corpus"), pl.exclude("corpus"))
+            for corpus, frame in (("", contract.frame([])), *made)
+        ),
+        how="diagonal",
+    )
 
 
 def write_tables(sources: Sources, folder: str) -> list[tuple[str, str, int]]:
@@ -150,7 +141,7 @@ def write_tables(sources: Sources, folder: str) -> list[tuple[str, str, int]]:
 
 
 def _all(sources: Sources) -> Iterator[tuple[str, str, pl.DataFrame]]:
-    for name, (_, description) in {**PER_CORPUS, **GLOBAL}.items():
+    for name, (_, description) in ARTIFACTS.items():
         yield name, description, sources[name]
 
 

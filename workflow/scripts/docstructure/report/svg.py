@@ -10,6 +10,9 @@ from html import escape
 CHARACTER = 6.6
 """Mean width of a character of the figures' 12 px text, for layout alone."""
 
+BOLD = 7.6
+"""The same of bold text."""
+
 SERIES = 7
 """Series that differ in colour and marker; more of them repeat."""
 
@@ -136,7 +139,7 @@ _SHAPES = (
 
 
 def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Return positions near the wanted ones, each at least `gap` from the next, inside ``[low, high]`` where they fit."""
+    """Return positions near the wanted ones, each at least `gap` from the next, inside ``[low, high]`` if they fit."""
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
     placed = [0.0] * len(wanted)
     before = -math.inf

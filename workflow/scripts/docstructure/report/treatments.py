@@ -11,7 +11,7 @@ Definitions = Mapping[str, Any]
 
 def kind(definitions: Definitions, noun: str) -> str:
     """Return the kind of one of a condition's parts: ``windows``, ``path``, ``two_stage`` ..."""
-    return next(iter(definitions.get(noun) or {"": None}))
+    return str(next(iter(definitions.get(noun) or {"": None})))
 
 
 def describe(definitions: Definitions) -> str:
@@ -50,6 +50,29 @@ def _retrieval(definitions: Definitions) -> str:
     return "two-stage" if kind(definitions, "retrieval") == "two_stage" else ""
 
 
+# (what changes, kind of the last of it in the minuend, and in the subtrahend) -> name and question.
+MECHANISMS = {
+    (("retrieval",), "two_stage", "flat"): (
+        "Two-stage routing",
+        "Does routing to sections first beat flat search over the same index?",
+    ),
+    (("prefix",), "path", "placebo"): (
+        "Content of the heading path",
+        "Does what the heading path says help, beyond the tokens that it adds?",
+    ),
+    (("prefix",), "path", "none"): ("Heading path", "Does a heading path before each chunk help?"),
+    (("prefix",), "context", "none"): ("Generated context", "Does a generated context before each chunk help?"),
+    (("prefix",), "placebo", "none"): (
+        "Tokens alone",
+        "Does another document's heading path help: are added tokens enough?",
+    ),
+    (("boundaries", "prefix"), "path", "context"): (
+        "Structure against generated context",
+        "Do structural chunks with heading paths beat generated contexts on fixed windows?",
+    ),
+}
+
+
 def mechanism(minuend: Definitions | None, subtrahend: Definitions | None) -> tuple[str, str]:
     """Return the name of what differs between two conditions, and the question that their difference answers.
 
@@ -60,22 +83,12 @@ def mechanism(minuend: Definitions | None, subtrahend: Definitions | None) -> tu
     """
     if minuend is None or subtrahend is None:
         return "Contrast", "Does the first condition score higher than the second?"
-    changed = {noun for noun in ("boundaries", "prefix", "retrieval") if minuend.get(noun) != subtrahend.get(noun)}
-    kinds = (kind(minuend, "prefix"), kind(subtrahend, "prefix"))
-    if changed == {"retrieval"}:
-        return "Two-stage routing", "Does routing to sections first beat flat search over the same index?"
-    if changed == {"prefix"} and kinds == ("path", "placebo"):
-        return "Content of the heading path", "Does what the heading path says help, beyond the tokens that it adds?"
-    if changed == {"prefix"} and kinds == ("path", "none"):
-        return "Heading path", "Does a heading path before each chunk help?"
-    if changed == {"boundaries"}:
+    changed = tuple(noun for noun in ("boundaries", "prefix", "retrieval") if minuend.get(noun) != subtrahend.get(noun))
+    if changed == ("boundaries",):
         return _boundary_mechanism(minuend, subtrahend)
-    if changed == {"boundaries", "prefix"} and kinds == ("path", "context"):
-        return (
-            "Structure against generated context",
-            "Do structural chunks with heading paths beat generated contexts on fixed windows?",
-        )
-    return "Contrast", f"Does “{describe(minuend)}” score higher than “{describe(subtrahend)}”?"
+    kinds = (kind(minuend, changed[-1]), kind(subtrahend, changed[-1])) if changed else ("", "")
+    other = ("Contrast", f"Does “{describe(minuend)}” score higher than “{describe(subtrahend)}”?")
+    return MECHANISMS.get((changed, *kinds), other)
 
 
 def _boundary_mechanism(minuend: Definitions, subtrahend: Definitions) -> tuple[str, str]:

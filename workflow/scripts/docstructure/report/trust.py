@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -15,6 +16,15 @@ from docstructure.report.panel import Panel, Plot, Table, tabulate, without
 from docstructure.report.sources import Sources
 from docstructure.report.verdict import Verdict
 
+Rows = Sequence[Mapping[str, Any]]
+
+VERDICT_TONES = {
+    "within tolerance": "kept",
+    "same sign and significance": "near",
+    "different": "drop0",
+    "not measured": "drop1",
+}
+
 
 def audit(sources: Sources, verdict: Verdict) -> Panel:
     """Return the invariants, failed ones first."""
@@ -26,33 +36,52 @@ def audit(sources: Sources, verdict: Verdict) -> Panel:
     return Panel("audit", "Audit", lead, tables=[table], open=not verdict.fit)
 
 
+@dataclass(frozen=True)
+class Registration:
+    """The state of one corpus's pre-registration: whether it is as it should be, and what to say of it."""
+
+    corpus: str
+    sound: bool
+    status: str
+
+
+def registrations(sources: Sources) -> list[Registration]:
+    """Return the state of every corpus's pre-registration."""
+    table = sources["registration"]
+    return [
+        Registration(corpus, *registration_status(table.filter(pl.col("corpus") == corpus)))
+        for corpus in sources.corpora
+    ]
+
+
 def registration(sources: Sources) -> Panel:
     """Return whether the pre-registered block is the one that was recorded before the first score."""
     table = sources["registration"]
+    states = registrations(sources)
     tables = [tabulate(table, "Record")] if table.height else []
-    return Panel(
-        "registration", "Pre-registration", registration_status(table)[1], tables=tables, open=table.height > 1
-    )
+    notes = [f"{state.corpus}: {state.status}" for state in states]
+    lead = "The confirmatory cell and contrasts, as recorded before the first score and ever after."
+    open_ = not all(state.sound for state in states)
+    return Panel("registration", "Pre-registration", lead, tables=tables, notes=notes, open=open_)
 
 
 def registration_status(table: pl.DataFrame) -> tuple[bool, str]:
-    """Return whether the registration is sound, and what to say of it."""
+    """Return whether the registration of one corpus is sound, and what to say of it."""
     if not table.height:
-        return False, "No record of the pre-registration was given to this report: whether it changed is unknown."
+        return False, "no record of the pre-registration was given to this report: whether it changed is unknown."
     rows = list(table.sort("entry").iter_rows(named=True))
     current = [row for row in rows if row["current"]]
     if not current:
         return False, (
-            "The block of this config is not in the record: it was changed and not yet registered. Run the workflow again."
+            "the block of this config is not in the record: it was changed and not registered. Run the workflow again."
         )
-    late = [row for row in rows[1:] if row["entry"] <= current[-1]["entry"]]
+    first, late = rows[0], rows[1 : current[-1]["entry"] + 1]
     if not late:
-        return True, f"Unchanged since {rows[0]['registered']} (digest {rows[0]['digest'][:12]}){_early(rows[0])}."
+        early = not first["scores_before"]
+        return early, f"unchanged since {first['registered']} (digest {first['digest'][:12]}){_early(first)}."
+    times = counted(len(late), "time")
     changes = "; ".join(_change(row) for row in late)
-    return (
-        False,
-        f"CHANGED {counted(len(late), 'time')} since it was first recorded on {rows[0]['registered']}: {changes}.",
-    )
+    return False, f"CHANGED {times} since it was first recorded on {first['registered']}: {changes}."
 
 
 def _early(row: Mapping[str, Any]) -> str:
@@ -81,27 +110,25 @@ def replication(sources: Sources, setting: Setting) -> Panel:
         (pl.col("quantity") == "delta") & (pl.col("metric") == setting.cell["metric"]) & (pl.col("embedder") != "weak")
     )
     columns = ("subject", "corpus", "paper_corpus", "reranker", "expected", "measured", "difference", "tolerance")
-    shown = {name: name.replace("_", " ") for name in (*columns, "verdict", "note")}
     lead = (
-        "Numbers of the paper beside this run's. On the paper's own corpora each is within tolerance, of the same sign and "
-        "significance, or different; on another corpus only the direction is compared."
+        "Numbers of the paper beside this run's. On the paper's own corpora each is within tolerance, of the same sign "
+        "and significance, or different; on another corpus only the direction is compared."
     )
     return Panel(
         "replication",
         "Replication",
         lead,
         [Plot("Verdicts per corpus", bars(figure, rows))],
-        [tabulate(chosen, "Contrasts", shown)],
+        [tabulate(chosen, "Contrasts", _same((*columns, "verdict", "note")))],
         open=True,
     )
 
 
 def _verdict_bar(corpus: str, counts: pl.DataFrame) -> Bar:
     of = dict(counts.filter(pl.col("corpus") == corpus).select("verdict", "n").iter_rows())
-    order = ("within tolerance", "same sign and significance", "different", "not measured")
     total = sum(of.values())
-    parts = tuple((name, of.get(name, 0) / total) for name in order)
-    return Bar(corpus, ", ".join(f"{of[name]} {name}" for name in order if name in of), parts)
+    parts = tuple((name, of.get(name, 0) / total, tone) for name, tone in VERDICT_TONES.items())
+    return Bar(corpus, ", ".join(f"{of[name]} {name}" for name in VERDICT_TONES if name in of), parts)
 
 
 def contrast_replication(sources: Sources, setting: Setting) -> dict[str, list[str]]:
@@ -140,7 +167,7 @@ def power(sources: Sources, setting: Setting) -> Panel:
     }
     tables: list[Table] = [tabulate(one, "Minimal detectable effects", columns)] if one.height else []
     if one.height:
-        curve = {name: name for name in ("corpus", "contrast", "effect", "power")}
+        curve = _same(("corpus", "contrast", "effect", "power"))
         tables.append(tabulate(table, "Power at given effects", curve))
     notes = without(sources.absent("power"), "Power")
     lead = "The smallest true difference that this corpus's documents and queries would show reliably."
@@ -164,7 +191,9 @@ def noise(sources: Sources, setting: Setting) -> Panel:
             f" Largest shift of a contrast: {signed(largest['shift'], 6)} ({largest['name']} on {largest['corpus']}, "
             f"{largest['variant']} for {largest['reference']})."
         )
-    tables = [tabulate(table, "Numeric noise")] if table.height else []
+    columns = ("corpus", "variant", "scope", "name", "metric", "n_changed", "max_abs", "mean_abs", "shift")
+    chosen = table.filter(pl.col("metric") == setting.cell["metric"])
+    tables = [tabulate(chosen, "Numeric noise", _same(columns))] if chosen.height else []
     notes = without(sources.absent("noise"), "The noise floor")
     return Panel("noise", "Numeric noise", lead, tables=tables, notes=notes, exploratory=True)
 
@@ -198,7 +227,8 @@ def placebo(sources: Sources, setting: Setting) -> Panel:
         plots = [Plot(caption, forest(figure, rows, f"Difference of {setting.cell['metric']}"))]
     notes = without(sources.absent("placebo_replicates"), "The redrawn placebo")
     lead = "One derangement is one draw; the spread over further draws stands beside the interval over documents."
-    tables = [tabulate(table, "Draws")] if table.height else []
+    columns = ("corpus", "contrast", "placebo", "seed", "drawn_first", "delta", "ci_low", "ci_high", "p", "status")
+    tables = [tabulate(table, "Draws", _same(columns), setting.inference)] if table.height else []
     return Panel("placebo", "Placebo draws", lead, plots, tables, notes, exploratory=True)
 
 
@@ -209,7 +239,11 @@ def funnel(sources: Sources) -> Panel:
     for (corpus, stage), group in table.group_by("corpus", "stage", maintain_order=True):
         kept = int(group["n_kept"][0]), int(group["n_stage"][0])
         dropped = group.filter(~pl.col("kept")).sort("n", descending=True)
-        parts = [("kept", kept[0] / max(kept[1], 1)), *dropped.select("reason", "share").iter_rows()]
+        parts = [("kept", kept[0] / max(kept[1], 1), "kept")]
+        parts += [
+            (reason, share_of, f"drop{place % 3}")
+            for place, (reason, share_of) in enumerate(dropped.select("reason", "share").iter_rows())
+        ]
         rows.append(Bar(f"{corpus}: {stage}", f"{kept[0]:,} of {kept[1]:,} kept", tuple(parts)))
     plots = []
     if rows:
@@ -218,6 +252,10 @@ def funnel(sources: Sources) -> Panel:
     notes = without(sources.absent("funnel_summary"), "The funnel")
     tables = [tabulate(table, "Reasons")] if table.height else []
     return Panel("funnel", "Funnel", "What entered the corpora, what was dropped, and why.", plots, tables, notes)
+
+
+def _same(names: Sequence[str]) -> dict[str, str]:
+    return {name: name.replace("_", " ") for name in names}
 
 
 DIAGNOSTICS = {
@@ -238,36 +276,50 @@ def diagnostics(sources: Sources) -> list[Panel]:
     panels = []
     for name, title in DIAGNOSTICS.items():
         table = sources[name]
-        notes = without(sources.absent(name), f"“{title}”")
-        tables = [tabulate(table, title)] if table.height else []
-        panels.append(Panel(name.replace("_", "-"), title, _reading(name, table), tables=tables, notes=notes))
+        if table.height:
+            reading = READINGS[name](list(table.iter_rows(named=True))) if name in READINGS else ""
+            notes = without(sources.absent(name), f"“{title}”")
+            panels.append(Panel(name.replace("_", "-"), title, reading, (), [tabulate(table, title)], notes))
     return panels
 
 
-def _reading(name: str, table: pl.DataFrame) -> str:
-    """Return what a diagnostic says, in a sentence made of its numbers."""
-    if not table.height:
-        return ""
-    rows = list(table.iter_rows(named=True))
-    if name == "bm25_probe":
-        said = [f"{share(row['share'])} on {row['corpus']} ({row['boundaries']})" for row in rows]
-        return f"A keyword search puts evidence first for {joined(said)} of the queries."
-    if name == "span_identity":
-        said = [
-            f"{share(row['share'])} of the {row['boundaries']} chunks on {row['corpus']} have the span of a "
-            f"{row['reference']} chunk"
-            for row in rows
-        ]
-        return f"{joined(said)}."
-    if name == "truncation":
-        cut, over = int(table["n_truncated"].sum()), int(table["n_over"].sum())
-        return f"{counted(cut, 'prefix', 'prefixes')} cut to fit; {counted(over, 'text')} above the limit all the same."
-    if name == "stage_costs":
-        seconds = float(table["seconds"].sum())
-        return f"{counted(table.height, 'job')}, {fixed(seconds / 60, 1)} minutes of wall-clock time in all."
-    if name == "placebo_residuals":
-        above = int((table["residual"] > table["minimum"]).sum())
-        if above:
-            return f"{counted(above, 'bucket')} above the least possible number of residual pairs."
-        return "Every bucket is at the least possible number of residual pairs."
-    return ""
+def _read_probe(rows: Rows) -> str:
+    said = [f"{share(row['share'])} on {row['corpus']} ({row['boundaries']})" for row in rows]
+    return f"Queries for which a keyword search puts evidence first: {joined(said)}."
+
+
+def _read_identity(rows: Rows) -> str:
+    said = [
+        f"{share(row['share'])} of the {row['boundaries']} chunks on {row['corpus']} have the span of a "
+        f"{row['reference']} chunk"
+        for row in rows
+    ]
+    return f"{joined(said)}."
+
+
+def _read_truncation(rows: Rows) -> str:
+    cut, over = sum(row["n_truncated"] for row in rows), sum(row["n_over"] for row in rows)
+    prefixes = f"{counted(cut, 'prefix', 'prefixes')} {'was' if cut == 1 else 'were'} cut to fit"
+    return f"{prefixes}; {counted(over, 'text')} {'is' if over == 1 else 'are'} above the limit all the same."
+
+
+def _read_costs(rows: Rows) -> str:
+    seconds = sum(row["seconds"] for row in rows)
+    return f"{counted(len(rows), 'job')}, {fixed(seconds / 60, 1)} minutes of wall-clock time in all."
+
+
+def _read_residuals(rows: Rows) -> str:
+    above = sum(row["residual"] > row["minimum"] for row in rows)
+    if above:
+        return f"{counted(above, 'bucket')} above the least possible number of residual pairs."
+    return "Every bucket is at the least possible number of residual pairs."
+
+
+# What a diagnostic says, in a sentence made of its numbers.
+READINGS: dict[str, Callable[[Rows], str]] = {
+    "bm25_probe": _read_probe,
+    "span_identity": _read_identity,
+    "truncation": _read_truncation,
+    "stage_costs": _read_costs,
+    "placebo_residuals": _read_residuals,
+}

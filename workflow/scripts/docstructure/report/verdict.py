@@ -32,7 +32,8 @@ class Verdict:
         if self.n_invariants == 0:
             return "UNFIT: no invariant was measured"
         if not self.failed:
-            return f"Fit: all {self.n_invariants:,} design invariants hold"
+            held = "the one design invariant holds" if self.n_invariants == 1 else "all {:,} design invariants hold"
+            return f"Fit: {held.format(self.n_invariants)}"
         corpora = list(dict.fromkeys(corpus for corpus, *_ in self.failed))
         n = len(self.failed)
         verb = "does not hold" if n == 1 else "do not hold"
