@@ -1,28 +1,33 @@
-# demo   the whole study on resources/demo, without LLM, GPU or network; ends with the contrast table
-# test   the test suite
-# lint   formatters, linters, type checker, Snakemake's own linter
-# bench  each speed ratio beside its peer (docs/benchmarks.md)
-# Each makes .venv from exact pins when it is missing.
+# demo        the whole study on resources/demo, without LLM, GPU or network; ends with the tables and the report
+# test        the test suite
+# lint        formatters, linters, type checker, Snakemake's own linter
+# bench       each speed ratio beside its peer (docs/benchmarks.md)
+# test-llm    the generative stages on a real engine and a tiny model, in .venv-llm
+# test-slurm  the workflow on a real, throw-away SLURM (as root; tests/slurm/up.sh starts it)
+# gpu-check   vectors, ties, noise and speed on one NVIDIA GPU
+# Each makes its environment from exact pins when it is missing.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.complete
+LLM := .venv-llm
+LLM_READY := $(LLM)/.complete
 # Models come from installed packages: nothing may be asked of a hub.
 export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := true
-export PYTHONDONTWRITEBYTECODE :=
 
 DEMO := $(BIN)/snakemake --profile profiles/local --configfile config/demo.yaml
 
-.PHONY: demo test lint bench format lock clean unlock
+.PHONY: demo test test-llm test-slurm lint bench gpu-check format lock clean unlock
 
 demo: $(READY)
 	$(DEMO)
-	@echo; cat results/report/contrasts.md; echo; cat results/report/means.md; echo; head -1 results/report/audit.md
+	@echo; cat results/report/contrasts.md; echo; cat results/report/means.md; echo
+	@PYTHONPATH=workflow/scripts $(BIN)/python -m docstructure.report.verdict results/report
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -43,9 +48,11 @@ format: $(READY)
 unlock: $(READY)
 	$(DEMO) --unlock
 
+# gensim is here for a part of an English Wikipedia dump that its wheel ships; nothing of it is imported.
 $(READY): requirements.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --requirement requirements.txt
+	$(BIN)/pip install --quiet --no-deps gensim==4.4.0
 	touch $@
 
 # Resolve requirements.in anew; the local part of a version (+cpu) depends on the machine and is left out.
@@ -53,6 +60,7 @@ lock:
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/pip install --quiet --requirement requirements.in
 	$(BIN)/pip freeze --exclude pip --exclude setuptools | sed -E 's/ @ .*//; s/\+cpu$$//' > requirements.txt
+	$(BIN)/pip install --quiet --no-deps gensim==4.4.0
 	touch $(READY)
 
 clean:

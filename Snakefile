@@ -23,7 +23,9 @@ include: "rules/embedding.smk"
 include: "rules/retrieval.smk"
 include: "rules/evaluation.smk"
 include: "rules/statistics.smk"
+include: "rules/diagnostics.smk"
 include: "rules/report.smk"
+include: "rules/exports.smk"
 
 
 wildcard_constraints:
@@ -44,3 +46,4 @@ rule all:
     default_target: True
     input:
         rules.report_tables.output,
+        rules.build_report.output,

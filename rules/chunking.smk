@@ -19,7 +19,7 @@ rule chunk_sections:
     params:
         code=code("chunk_sections.py"),
         options={
-            "tokenizer": plain(config["tokenizer"]),
+            "tokenizer": GRID.definition("tokenizers", config["tokenizer"]),
             "language": config["language"],
             "t_max": config["chunking"]["t_max"],
             "t_min": config["chunking"]["t_min"],
@@ -49,7 +49,7 @@ rule chunk_windows:
     params:
         code=code("chunk_windows.py"),
         options={
-            "tokenizer": plain(config["tokenizer"]),
+            "tokenizer": GRID.definition("tokenizers", config["tokenizer"]),
             "language": config["language"],
             "snap_tokens": config["chunking"]["fixed_snap_tokens"],
             "snap_fallback": config["chunking"]["fixed_snap_fallback"],
@@ -89,7 +89,7 @@ rule build_view:
         code=lambda wildcards: code("build_view.py", PREFIXES, GRID.definition("prefixes", wildcards.prefix)),
         options=lambda wildcards: {
             "definition": GRID.definition("prefixes", wildcards.prefix),
-            "tokenizer": plain(config["tokenizer"]),
+            "tokenizer": GRID.definition("tokenizers", config["tokenizer"]),
             "separator": config["prefix"]["separator"],
             "max_tokens": config["prefix"]["max_tokens"],
         },

@@ -1,5 +1,6 @@
 """The grid and the names that rules share; no rule is defined here."""
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -166,3 +167,154 @@ def cells_of_corpus(wildcards):
         }
         for cell in GRID.cells(wildcards.corpus)
     ]
+
+
+# Tables that the paper's numbers are compared with, and where they are.
+REPLICATED = {
+    "contrasts": "statistics",
+    "means": "statistics",
+    "dose_response": "statistics",
+    "per_type": "statistics",
+    "topics": "diagnostics",
+    "funnel_summary": "diagnostics",
+    "query_profile": "diagnostics",
+    "structure_summary": "diagnostics",
+    "size_match": "diagnostics",
+    "span_identity": "diagnostics",
+    "bm25_probe": "diagnostics",
+}
+
+
+def of_chunk_sets(corpus, folder):
+    """Return one file per chunk set in use."""
+    return [f"<results>/{corpus}/{folder}/{boundaries}.parquet" for boundaries in GRID.chunk_sets(corpus)]
+
+
+def of_structures(corpus, folder):
+    """Return one file per structure in use."""
+    return [f"<results>/{corpus}/{folder}/{structure}.parquet" for structure in GRID.structures(corpus)]
+
+
+def funnels_of(corpus):
+    """Return the funnel folders of a corpus: the builder's, and that of generated queries."""
+    generated = [f"<results>/{corpus}/query_funnel"] if "generated" in queries_of(corpus) else []
+    return [f"<results>/{corpus}/funnel", *generated]
+
+
+def routed(corpus, kind):
+    """Return one file per two-stage cell: its chunks, vectors or query vectors."""
+    names = {
+        "chunks": lambda cell: f"chunks/{GRID.boundaries(cell.condition)}",
+        "vectors": lambda cell: f"vectors/{cell.embedder}/{GRID.view(cell.condition)}",
+        "query_vectors": lambda cell: f"query_vectors/{cell.embedder}",
+    }
+    return [f"<results>/{corpus}/{names[kind](cell)}.parquet" for cell in GRID.routed_cells(corpus)]
+
+
+def registered():
+    """Return the pre-registered block: the cell, the contrasts, and what each subtracts."""
+    return {
+        "preregistration": plain(config["preregistration"]),
+        "contrasts": {
+            name: plain(GRID.definitions["contrasts"][name]) for name in config["preregistration"]["contrasts"]
+        },
+    }
+
+
+def bootstrap_options():
+    """Return the settings of every bootstrap."""
+    return {key: config["statistics"][key] for key in ("bootstrap_iters", "confidence", "seed")}
+
+
+TEMPLATES = "resources/report"
+
+# Artifacts of the report, and where they are below a corpus.
+REPORTED = {
+    **dict.fromkeys(
+        ("contrasts", "means", "dose_response", "budget", "per_type", "power", "noise", "placebo_replicates"),
+        "statistics/",
+    ),
+    **dict.fromkeys(
+        (
+            "section_recall",
+            "placebo_residuals",
+            "size_match",
+            "span_identity",
+            "structure_summary",
+            "truncation",
+            "bm25_probe",
+            "query_profile",
+            "topics",
+            "funnel_summary",
+            "stage_costs",
+        ),
+        "diagnostics/",
+    ),
+    **dict.fromkeys(("audit", "registration", "replication"), ""),
+}
+
+
+def reported(corpus):
+    """Return artifact -> path of a corpus; noise only where the config compares embedders."""
+    return {
+        name: f"{config['outdir']}/{corpus}/{folder}{name}.parquet"
+        for name, folder in REPORTED.items()
+        if name != "noise" or config["exploration"]["noise"]
+    }
+
+
+def reported_cells():
+    """Return every cell with its scores and provenance."""
+    return [
+        {
+            "corpus": cell.corpus,
+            "condition": cell.condition,
+            "embedder": cell.embedder,
+            "reranker": cell.reranker,
+            "scores": f"{config['outdir']}/{cell.corpus}/cells/{cell.folder}/scores.parquet",
+            "provenance": f"{config['outdir']}/{cell.corpus}/cells/{cell.folder}/provenance.json",
+        }
+        for corpus in config["corpora"]
+        for cell in GRID.cells(corpus)
+    ]
+
+
+def side(corpus, name, condition):
+    """Return the files of one side of a comparison in the pre-registered cell."""
+    cell, root = config["preregistration"]["cell"], f"{config['outdir']}/{corpus}"
+    folder = f"{root}/cells/{condition}/{cell['embedder']}/{cell['reranker']}"
+    return {
+        name: condition,
+        f"{name}_scores": f"{folder}/scores.parquet",
+        f"{name}_ranking": f"{folder}/ranking.parquet",
+        f"{name}_chunks": f"{root}/chunks/{GRID.boundaries(condition)}.parquet",
+        f"{name}_view": f"{root}/views/{GRID.view(condition)}.parquet",
+    }
+
+
+def comparisons(corpus):
+    """Return the contrasts that a corpus has in the pre-registered cell, with the files of both sides."""
+    cell, run = config["preregistration"]["cell"], set(GRID.cells(corpus))
+    found = []
+    for name in GRID.contrasts():
+        pair = GRID.definitions["contrasts"][name]
+        if {Cell(corpus, condition, cell["embedder"], cell["reranker"]) for condition in pair} <= run:
+            sides = {**side(corpus, "minuend", pair[0]), **side(corpus, "subtrahend", pair[1])}
+            found.append({"contrast": name, "embedder": cell["embedder"], "reranker": cell["reranker"], **sides})
+    return found
+
+
+def explorers():
+    """Return the explorer page of every corpus that has something to compare."""
+    return {
+        corpus: f"{config['outdir']}/report/explorer/{corpus}.html"
+        for corpus in config["corpora"]
+        if comparisons(corpus)
+    }
+
+
+def command():
+    """Return the command that makes a target of this run: the target follows."""
+    files = [os.path.relpath(file, workflow.basedir) for file in workflow.configfiles]
+    extra = [file for file in files if file != "config/config.yaml"]
+    return " ".join(["snakemake --profile profiles/local", *(["--configfile", *extra] if extra else []), "--"])

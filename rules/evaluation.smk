@@ -10,12 +10,7 @@ rule preregister:
         "../envs/stats.yaml"
     params:
         code=code("preregister.py"),
-        options={
-            "preregistration": plain(config["preregistration"]),
-            "contrasts": {
-                name: plain(GRID.definitions["contrasts"][name]) for name in config["preregistration"]["contrasts"]
-            },
-        },
+        options=registered(),
     script:
         "../workflow/scripts/preregister.py"
 

@@ -51,7 +51,7 @@ rule complete_context_shard:
         ),
         options=lambda wildcards: {
             "definition": GRID.definition("contextualizers", wildcards.contextualizer),
-            "tokenizer": plain(config["tokenizer"]),
+            "tokenizer": GRID.definition("tokenizers", config["tokenizer"]),
             "language": config["language"],
             **answers(GRID.definition("contextualizers", wildcards.contextualizer)),
         },
@@ -83,7 +83,7 @@ rule contextualize:
         ),
         options=lambda wildcards: {
             "definition": GRID.definition("contextualizers", wildcards.contextualizer),
-            "tokenizer": plain(config["tokenizer"]),
+            "tokenizer": GRID.definition("tokenizers", config["tokenizer"]),
             "language": config["language"],
             "max_unusable_share": config["max_unusable_share"],
             **cached_answers(GRID.definition("contextualizers", wildcards.contextualizer)),

@@ -43,14 +43,21 @@ def test_a_corpus_without_gold_has_no_g_conditions(paper):
 def test_a_condition_that_was_not_asked_for_is_missing_from_its_contrasts(paper):
     grid = Grid(merge(paper, {"conditions": ["A3", "A1"]}))
     assert grid.missing("qasper") == {
-        "P": "condition P was not asked for",
-        "G3": "condition G3 was not asked for",
-        "A4": "condition A4 was not asked for",
+        name: f"condition {name} was not asked for"
+        for name in ("P", "G3", "A4", "A2", "A0", "A3-d1", "A3-d2")  # of contrasts, and of the depth ladder
     }
 
 
 def test_windows_bring_the_chunks_that_they_are_matched_to(paper):
     assert Grid(merge(paper, {"conditions": ["A0"]})).chunk_sets("qasper") == ["fixed", "induced"]
+
+
+def test_routed_cells_are_the_two_stage_ones_before_reranking(paper):
+    cells = Grid(paper).routed_cells("qasper")
+    assert {(cell.condition, cell.reranker) for cell in cells} == {("A4", "none"), ("G4", "none")}
+    assert len(cells) == 4
+    assert Grid(paper).gold("qasper") == "gold"
+    assert Grid(merge(paper, {"conditions": ["A2"]})).gold("qasper") is None
 
 
 def test_provenance_names_everything_that_a_cell_is_made_of_and_nothing_else(paper):
@@ -63,6 +70,7 @@ def test_provenance_names_everything_that_a_cell_is_made_of_and_nothing_else(pap
         "contextualizer",
         "retrieval",
         "structure",
+        "tokenizer",
         "corpus",
         "embedder",
         "reranker",

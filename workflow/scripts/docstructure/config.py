@@ -58,6 +58,8 @@ def _says(error: Any) -> str:  # noqa: ANN401 (jsonschema is untyped)
     if rule in ("maxProperties", "minProperties"):
         kinds = sorted(error.schema.get("properties", {}))
         return f"names {len(error.instance)} kinds ({', '.join(error.instance) or 'none'}); allowed: one of {', '.join(kinds)}"
+    if rule == "oneOf":
+        return f"is {value}; allowed: {error.schema.get('description', '')}"
     if rule == "enum":
         return f"is {value}; allowed: {', '.join(map(str, limit))}"
     allowed = error.schema.get("description", "") if rule == "pattern" else f"{rule} {limit}"
@@ -69,6 +71,7 @@ def reference_problems(config: Config) -> Iterator[str]:
     definitions = config["definitions"]
     for axis in SELECTED:
         yield from _undefined(axis, config[axis], definitions[axis])
+    yield from _undefined("tokenizer", [config["tokenizer"]], definitions["tokenizers"])
     yield from _names(definitions)
     yield from _corpora(definitions)
     yield from _models(definitions)
@@ -181,6 +184,10 @@ def _preregistration(config: Config) -> Iterator[str]:
     yield from _undefined("exploratory_contrasts", config["exploratory_contrasts"], definitions["contrasts"])
     yield from _undefined("preregistration.cell.embedder", [cell["embedder"]], definitions["embedders"])
     yield from _undefined("preregistration.cell.reranker", [cell["reranker"]], definitions["rerankers"])
+    for name, ladder in config["exploration"]["ladders"].items():
+        yield from _undefined(f"exploration.ladders.{name}", ladder, definitions["conditions"])
+    for index, pair in enumerate(config["exploration"]["noise"]):
+        yield from _undefined(f"exploration.noise.{index}", pair, definitions["embedders"])
     if cell["metric"] not in config["metrics"]:
         yield f"preregistration.cell.metric: {cell['metric']!r} is not computed; allowed: {', '.join(config['metrics'])}"
     for name in config["exploratory_contrasts"]:

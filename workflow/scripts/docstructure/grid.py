@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 # Settings that every cell depends on (threads and store do not change a result).
-SETTINGS = ("language", "tokenizer", "chunking", "prefix", "top_k", "metrics")
+SETTINGS = ("language", "chunking", "prefix", "top_k", "metrics")
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,22 @@ class Grid:
         """Return what a two-stage condition routes to, ``top_level`` or ``section``; None when it is flat."""
         retrieval = self.definitions["retrieval"][self.definitions["conditions"][condition]["retrieval"]]
         return str(retrieval["two_stage"].get("section", "top_level")) if "two_stage" in retrieval else None
+
+    def routed_cells(self, corpus: str) -> list[Cell]:
+        """Return the two-stage cells of a corpus, before reranking."""
+        return [
+            cell
+            for cell in self.cells(corpus)
+            if cell.reranker == "none" and self.routed_section(cell.condition) is not None
+        ]
+
+    def gold(self, corpus: str) -> str | None:
+        """Return the boundaries of the author's own structure that a corpus uses; None where it uses none."""
+        for boundaries in self.chunk_sets(corpus):
+            entry = self.definitions["boundaries"][boundaries]
+            if "sections" in entry and "native" in self.definitions["structures"][entry["sections"]["structure"]]:
+                return boundaries
+        return None
 
     def unavailable(self, corpus: str) -> dict[str, str]:
         """Return the conditions asked for that a corpus cannot have, each with the reason."""
@@ -129,6 +145,7 @@ class Grid:
             "prefix": prefix,
             "retrieval": self.definition("retrieval", condition["retrieval"]),
             "structure": self.definition("structures", self.structure(condition["boundaries"])),
+            "tokenizer": self.definition("tokenizers", self.config["tokenizer"]),
             "corpus": self.definition("corpora", cell.corpus),
             "embedder": self.definition("embedders", cell.embedder),
             "reranker": self.definition("rerankers", cell.reranker),
@@ -145,9 +162,10 @@ class Grid:
         return [*self.config["preregistration"]["contrasts"], *self.config["exploratory_contrasts"]]
 
     def missing(self, corpus: str) -> dict[str, str]:
-        """Return every condition that a contrast names and this corpus does not run, each with the reason."""
+        """Return every condition that a contrast or ladder names and this corpus does not run, each with the reason."""
         unavailable = self.unavailable(corpus)
         named = [name for contrast in self.contrasts() for name in self.definitions["contrasts"][contrast]]
+        named += [name for ladder in self.config["exploration"]["ladders"].values() for name in ladder]
         return {
             condition: unavailable.get(condition, f"condition {condition} was not asked for")
             for condition in named

@@ -50,7 +50,7 @@ def run(stage: Callable[..., object], *, log: str, **keywords: Any) -> None:  # 
     started = time.monotonic()
     with path.open("w", encoding="utf-8") as file:
         tee = _Tee(sys.stderr, file)
-        with contextlib.redirect_stdout(tee), contextlib.redirect_stderr(tee):  # type: ignore[type-var]
+        with contextlib.redirect_stdout(tee), contextlib.redirect_stderr(tee):
             logging.basicConfig(stream=tee, level=logging.INFO, format="%(message)s", force=True)
             try:
                 stage(**keywords)
