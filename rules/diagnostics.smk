@@ -174,6 +174,6 @@ rule count_costs:
         "../envs/stats.yaml"
     params:
         code=code("count_costs.py"),
-        benchmarks="<results>/{corpus}/benchmarks",
+        benchmarks=lambda wildcards: f"{config['outdir']}/{wildcards.corpus}/benchmarks",
     script:
         "../workflow/scripts/count_costs.py"

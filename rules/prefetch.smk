@@ -3,30 +3,21 @@
 
 # Without output: it checks the bytes of what is there whenever it is asked for.
 rule prefetch:
-    localrule: True
     log:
         "<results>/logs/prefetch.log",
+    localrule: True
     conda:
         "../envs/corpus.yaml"
     params:
         code=code("prefetch.py"),
         options={
             "definitions": {
-                "tokenizer": plain(config["tokenizer"]),
-                "embedders": {
-                    name: GRID.definition("embedders", name)
-                    for name in config["embedders"]
-                },
-                "rerankers": {
-                    name: GRID.definition("rerankers", name)
-                    for name in config["rerankers"]
-                },
+                "tokenizer": GRID.definition("tokenizers", config["tokenizer"]),
+                "embedders": {name: GRID.definition("embedders", name) for name in config["embedders"]},
+                "rerankers": {name: GRID.definition("rerankers", name) for name in config["rerankers"]},
                 "models": plain(GRID.definitions.get("models", {})),
             },
-            "corpora": {
-                corpus: GRID.definition("corpora", corpus)["builder"]
-                for corpus in config["corpora"]
-            },
+            "corpora": {corpus: GRID.definition("corpora", corpus)["builder"] for corpus in config["corpora"]},
         },
     script:
         "../workflow/scripts/prefetch.py"

@@ -19,7 +19,7 @@ from docstructure.contracts.sections import MAX_LEVEL, SECTIONS
 from docstructure.contracts.structures import STRUCTURES
 from docstructure.corpora.corpus import Paragraph, assemble, documents_frame
 from docstructure.eligibility import build_eligible
-from docstructure.llm.client import Client
+from docstructure.llm.client import CacheMissError, Client
 from docstructure.llm.request import Result
 from docstructure.registry import KindError
 from docstructure.structures import STRUCTURES as KINDS
@@ -446,9 +446,9 @@ def test_failures_have_the_same_reasons_after_shards(monkeypatch, corpus):
 def test_a_shard_that_was_not_run_is_missed(monkeypatch, corpus):
     fake_llm.register(monkeypatch, lambda request: legal(6))
     fill(corpus, 0, 2)
-    with pytest.raises(StructureError, match="50 of 100") as error:
+    with pytest.raises(CacheMissError, match="50 of 100 answers"):
         build(corpus, offline=True)
-    assert "the cache does not hold it" in str(error.value)
+    assert not (corpus / "out").exists()
 
 
 @pytest.mark.parametrize("order", ["reversed", "shuffled"])
@@ -538,7 +538,7 @@ def test_after_kill_9_only_what_was_missing_is_sent(corpus):
         assert killed.wait() == -signal.SIGKILL
         time.sleep(0.2)
         stored = {path.stem for path in (corpus / "cache").rglob("*.json")}
-        assert 30 <= len(stored) <= len(server.bodies) < 100
+        assert 10 <= len(stored) <= len(server.bodies) < 100
         sent = len(server.bodies)
         assert job(corpus, models).wait(timeout=60) == 0
         assert len(server.bodies) - sent == 120 - len(stored)

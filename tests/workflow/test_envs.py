@@ -1,11 +1,11 @@
-"""Environments: pins that agree, resolve and are what the code imports; each rule's script has all it needs in its own."""
+"""Environments: pins that agree and resolve, and hold what the scripts of their rules import, and nothing else."""
 
 from __future__ import annotations
 
 import ast
 import importlib
+import os
 import re
-import shutil
 import subprocess
 import sys
 from functools import cache
@@ -92,7 +92,7 @@ def files_of(rule: Rule) -> set[Path]:
 
 
 def third_party(file: Path) -> set[str]:
-    """Return what a file imports that is neither ours nor of the standard library; type checkers' imports do not count."""
+    """Return what a file imports that is neither ours nor of the standard library, except for type checkers."""
     found: set[str] = set()
 
     def walk(node: ast.AST) -> None:
@@ -157,10 +157,12 @@ def test_locks_agree_on_what_decides_results():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not installed: pip install uv")
 def test_locks_are_what_resolves_today():
     """Against the package index; versions that are locked are kept as long as they fit."""
-    done = subprocess.run(("envs/lock.sh", "--check"), cwd=ROOT, capture_output=True, text=True, check=False)
+    uv = str(Path(sys.executable).parent / "uv")
+    done = subprocess.run(
+        ("envs/lock.sh", "--check"), cwd=ROOT, capture_output=True, text=True, check=False, env=os.environ | {"UV": uv}
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -182,6 +184,8 @@ def test_scripts_import_in_a_clean_environment(env, tmp_path):
     imports = sorted(modules) + sorted(
         {name for rule in rules().values() if rule.env == env for file in files_of(rule) for name in third_party(file)}
     )
-    code = f"import importlib, sys; sys.path.append({str(SCRIPTS)!r}); [importlib.import_module(m) for m in {imports!r}]"
+    code = (
+        f"import importlib, sys; sys.path.append({str(SCRIPTS)!r}); [importlib.import_module(m) for m in {imports!r}]"
+    )
     done = subprocess.run((python, "-I", "-c", code), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

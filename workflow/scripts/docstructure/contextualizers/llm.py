@@ -3,15 +3,17 @@
 A prompt is instructions, document, chunk, in this order, and the chunks of a document are asked about one after
 another: what they share is their beginning, so that an engine's prefix cache reads each document once.
 
-A context has at most `Options.max_tokens` tokens by the study's tokenizer. One that is longer, empty or declined gets
-one second try that quotes what is wrong. What is too long even then is cut by rule: after its last whole sentence that
-fits, or between words where not one does. A document that does not fit the model's context is halved at the paragraph
-start nearest to its middle until it does, and the half shown is the one that holds the chunk's middle. A chunk that
-still has no context failed; nothing stands in for it.
+An answer is a JSON object with one string, bounded in length by its schema, so that a model that does not find its end
+is stopped. A context has at most `Options.max_tokens` tokens by the study's tokenizer. One that is longer, empty or
+declined gets one second try that quotes what is wrong. What is too long even then is cut by rule: after its last whole
+sentence that fits, or between words where not one does. A document that does not fit the model's context is halved at
+the paragraph start nearest to its middle until it does, and the half shown is the one that holds the chunk's middle. A
+chunk that still has no context failed; nothing stands in for it.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +31,8 @@ from docstructure.spans import Span
 from docstructure.tokens import Tokenizer
 
 ON_TOO_LONG = ("halve", "fail")
+CHARACTERS_PER_TOKEN = 8
+"""An answer ends at so many characters per allowed token: far beyond any context that fits."""
 BATCH = 4096
 """Requests that are held in memory at once; a document's are never parted."""
 
@@ -228,11 +232,7 @@ def _tries(
         if options.second_try and firsts[asked.chunk_id].problem and firsts[asked.chunk_id].may_help
     ]
     requests = [
-        Request(
-            asked.chunk_id,
-            _correction(asked, options, results[asked.chunk_id], firsts[asked.chunk_id]),
-            options.answer_tokens,
-        )
+        _request(asked, _correction(asked, options, results[asked.chunk_id], firsts[asked.chunk_id]), options)
         for asked in again
     ]
     answers = client.complete(requests) if requests else {}
@@ -247,7 +247,7 @@ def _ask(client: Client, options: Options, batch: Sequence[_Asked]) -> tuple[lis
     results: dict[str, Result] = {}
     open_ = list(batch)
     while open_:
-        requests = [Request(asked.chunk_id, asked.prompt(options), options.answer_tokens) for asked in open_]
+        requests = [_request(asked, asked.prompt(options), options) for asked in open_]
         answers = client.complete(requests)
         # no answer at all is no answer to correct: the same request once more
         lost = [request for request in requests if answers[request.id].finish_reason == "error"]
@@ -260,20 +260,50 @@ def _ask(client: Client, options: Options, batch: Sequence[_Asked]) -> tuple[lis
     return list(shown.values()), results
 
 
+def _request(asked: _Asked, messages: Messages, options: Options) -> Request:
+    context = {"type": "string", "minLength": 1, "maxLength": CHARACTERS_PER_TOKEN * options.max_tokens}
+    schema = {
+        "type": "object",
+        "properties": {"context": context},
+        "required": ["context"],
+        "additionalProperties": False,
+    }
+    return Request(asked.chunk_id, messages, options.answer_tokens, schema)
+
+
 def _read(result: Result, options: Options, tokenizer: Tokenizer) -> _Try:
     if result.finish_reason == "length":
         return _Try("", f"Your answer was cut off after {options.answer_tokens} tokens.", "failed")
     if not result.ok:
         return _Try("", result.problem, "failed", may_help=result.finish_reason == "refused")
-    context = " ".join(result.text.split())
+    text = _string(result.text)
+    if text is None:
+        return _Try("", 'Your answer is not a JSON object {"context": "..."}.', "failed")
+    return _judge(text, options, tokenizer)
+
+
+def _judge(text: str, options: Options, tokenizer: Tokenizer) -> _Try:
+    context = " ".join(text.split())
     n_tokens = tokenizer.count(context)
     if not n_tokens:
         return _Try("", "Your answer was empty.", "empty")
     if _DECLINED.match(context):
         return _Try("", f"Your answer declines: {context[:80]}", "failed")
-    if n_tokens > options.max_tokens:
+    # at the schema's limit it is not whole, whatever its tokens are
+    if n_tokens > options.max_tokens or len(text) >= CHARACTERS_PER_TOKEN * options.max_tokens:
         return _Try(context, f"Your answer has {n_tokens} tokens; at most {options.max_tokens} are allowed.", "cut")
     return _Try(context)
+
+
+def _string(answer: str) -> str | None:
+    """Return the context that an answer holds; None where it is not written as asked."""
+    try:
+        value = json.loads(answer)
+    except (ValueError, RecursionError):
+        return None
+    context = value.get("context") if isinstance(value, dict) else None
+    # an escape may stand for half of a surrogate pair, which no file takes
+    return context.encode("utf-8", "replace").decode("utf-8") if isinstance(context, str) else None
 
 
 def _correction(asked: _Asked, options: Options, result: Result, first: _Try) -> Messages:

@@ -15,6 +15,7 @@ import json
 import logging
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from docstructure.llm.sampling import Sampling
 FORMAT = 1
 SHARD_DIGITS = 2
 SUFFIX = ".json"
+DAMAGED = (ValueError, TypeError, OSError)
 
 LOG = logging.getLogger(__name__)
 
@@ -85,17 +87,17 @@ class CompletionCache:
             return _unpack(path.read_bytes(), key)
         except FileNotFoundError:
             return None
-        except (ValueError, TypeError, KeyError, OSError) as error:
+        except DAMAGED as error:
             LOG.warning("%s is damaged and ignored, its question is asked again: %s", path, error)
             return None
 
-    def write(self, entry: Entry) -> None:
-        """Store an answer; a failure never replaces an answer that is complete."""
-        if entry.finish_reason != "stop":
-            stored = self.read(entry.key)
-            if stored is not None and stored.finish_reason == "stop":
-                return
+    def write(self, entry: Entry) -> Entry:
+        """Store an answer and return what stands: the first complete answer to a question is never replaced."""
         path = self.path(entry.key)
+        with suppress(*DAMAGED):
+            stored = _unpack(path.read_bytes(), entry.key)
+            if stored.finish_reason == "stop":
+                return stored
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f".{uuid.uuid4().hex}.partial")
         try:
@@ -103,6 +105,7 @@ class CompletionCache:
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
+        return entry
 
     def entries(self) -> Iterator[Entry]:
         """Yield every undamaged answer, by key."""

@@ -18,6 +18,10 @@ from docstructure.llm.sampling import Sampling
 LOG = logging.getLogger(__name__)
 
 
+class CacheMissError(RuntimeError):
+    """An offline client was asked for what its cache does not hold."""
+
+
 class Client:
     """Answers requests from the cache and, for what is missing there, from an engine.
 
@@ -35,7 +39,7 @@ class Client:
     sampling
         How tokens are drawn; greedy when None.
     offline
-        Whether the engine must not be started: what the cache does not hold then counts as failed.
+        Whether the engine must not be started: what the cache does not hold is then an error.
     """
 
     def __init__(
@@ -110,6 +114,8 @@ class Client:
             If two requests have the same id.
         EngineError
             If the engine cannot start or gives up; what came before is in the cache.
+        CacheMissError
+            If the client is offline and the cache does not hold every answer (nor the record that it failed).
         """
         repeated = [request_id for request_id, n in Counter(request.id for request in requests).items() if n > 1]
         if repeated:
@@ -117,15 +123,23 @@ class Client:
         keys = {request.id: key_of(self.identity, request, self._sampling) for request in requests}
         answers = self._recall(requests, keys)
         missing = {keys[request.id]: request for request in reversed(requests) if keys[request.id] not in answers}
-        if missing and not self._offline:
+        if missing:
+            if self._offline:
+                raise self._miss(list(missing.values()), len(requests))
             unsent = [request for request in requests if missing.get(keys[request.id]) is request]
             for result in self._ask(unsent):
                 key = keys[result.id]
-                answers[key] = _entry(key, self.identity, result)
-                self._cache.write(answers[key])
-        results = {request.id: _answer(answers.get(keys[request.id]), request, self._offline) for request in requests}
+                answers[key] = self._cache.write(_entry(key, self.identity, result))
+        results = {request.id: answers[keys[request.id]].result(request.id) for request in requests}
         self._log(results, len(missing))
         return results
+
+    def _miss(self, missing: Sequence[Request], n_requests: int) -> CacheMissError:
+        return CacheMissError(
+            f"{len(missing)} of {n_requests} answers of {self.identity} are not in the cache {self._cache.folder} "
+            f"(one is request {missing[-1].id}), and no engine may be started here: run the shards of this stage "
+            "again (--forcerun), or import a cache that holds them"
+        )
 
     def _recall(self, requests: Sequence[Request], keys: Mapping[str, str]) -> dict[str, Entry]:
         """Return the stored answers that stand, by key."""
@@ -209,11 +223,3 @@ def _entry(key: str, identity: str, result: Result) -> Entry:
 def _valid(text: str) -> str:
     """Replace halves of surrogate pairs, which no file and no server takes."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _answer(entry: Entry | None, request: Request, offline: bool) -> Result:
-    if entry is not None:
-        return entry.result(request.id)
-    if not offline:
-        raise AssertionError(f"request {request.id} was neither answered nor failed")
-    return Result(request.id, "", "error", error="the cache does not hold it, and no engine may be started")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
+
+import numpy as np
 
 from docstructure.llm.engines.engine import EngineError, conversation, count_tokens, identity, model_identity
 from docstructure.llm.engines.weights import gguf_file
@@ -149,10 +152,8 @@ class _Guide:
     """Lets through the tokens that a JSON schema allows next."""
 
     def __init__(self, vocabulary: Any, schema: Mapping[str, Any]) -> None:  # noqa: ANN401
-        import json
-
         import llguidance
-        import llguidance.torch
+        import llguidance.numpy
 
         grammar = llguidance.LLMatcher.grammar_from_json_schema(
             json.dumps(dict(schema)), overrides={"whitespace_flexible": False}
@@ -160,15 +161,19 @@ class _Guide:
         self._matcher = llguidance.LLMatcher(vocabulary, grammar)
         if self._matcher.get_error():
             raise ValueError(f"llguidance does not take the schema: {self._matcher.get_error()}")
-        self._bitmask = llguidance.torch.allocate_token_bitmask(1, vocabulary.vocab_size)
+        self._bitmask = llguidance.numpy.allocate_token_bitmask(1, vocabulary.vocab_size)
         self._begun = False
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:  # noqa: ANN401
-        import llguidance.torch
+        import llguidance.numpy
+        import torch
 
         if self._begun and not self._matcher.consume_token(int(input_ids[0, -1])):
             raise ValueError(f"llguidance lost its place: {self._matcher.get_error()}")
         self._begun = True
-        llguidance.torch.fill_next_token_bitmask(self._matcher, self._bitmask, 0)
-        llguidance.torch.apply_token_bitmask_inplace(scores, self._bitmask.to(scores.device))
-        return scores
+        llguidance.numpy.fill_next_token_bitmask(self._matcher, self._bitmask, 0)
+        # llguidance's own way to apply the mask compiles for a minute first
+        bits = np.unpackbits(self._bitmask.view(np.uint8), bitorder="little")
+        allowed = np.zeros(scores.shape[-1], dtype=np.bool_)
+        allowed[: len(bits)] = bits[: len(allowed)]
+        return scores.masked_fill(torch.from_numpy(~allowed).to(scores.device), float("-inf"))
