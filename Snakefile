@@ -47,3 +47,4 @@ rule all:
     input:
         rules.report_tables.output,
         rules.build_report.output,
+        [path for corpus in config["corpora"] for path in artifacts(corpus)],

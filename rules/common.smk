@@ -318,3 +318,33 @@ def command():
     files = [os.path.relpath(file, workflow.basedir) for file in workflow.configfiles]
     extra = [file for file in files if file != "config/config.yaml"]
     return " ".join(["snakemake --profile profiles/local", *(["--configfile", *extra] if extra else []), "--"])
+
+
+def metric_modules():
+    """Return the modules of all metrics: scores resolve them by name."""
+    folder = Path(workflow.basedir) / "workflow" / "scripts" / "docstructure" / "metrics"
+    return sorted(f"docstructure.metrics.{file.stem}" for file in folder.glob("*.py") if file.stem != "__init__")
+
+
+def prompts():
+    """Return the prompt templates: what a language model is asked is an input of what it answers."""
+    return sorted(map(str, Path("resources/prompts").glob("*.jinja")))
+
+
+def artifacts(corpus):
+    """Return every artifact of a corpus that the grid asks for, so that one that is missing is made again."""
+    cells = [
+        f"cells/{cell.folder}/{name}"
+        for cell in GRID.cells(corpus)
+        for name in ("ranking.parquet", "scores.parquet", "provenance.json")
+    ]
+    views = [
+        f"{folder}/{view}.parquet"
+        for view in GRID.views(corpus)
+        for folder in ("views", *(f"vectors/{embedder}" for embedder in config["embedders"]))
+    ]
+    chunks = [f"{folder}/{name}.parquet" for name in GRID.chunk_sets(corpus) for folder in ("candidates", "chunks")]
+    sections = [f"sections/{structure}.parquet" for structure in GRID.structures(corpus)]
+    queries = [f"query_vectors/{embedder}.parquet" for embedder in config["embedders"]]
+    first = ["documents.parquet", "queries.parquet", "eligible.parquet"]
+    return [f"<results>/{corpus}/{name}" for name in [*first, *sections, *chunks, *views, *queries, *cells]]

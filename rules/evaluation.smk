@@ -32,7 +32,7 @@ rule score:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("score.py"),
+        code=fingerprint("score.py", *metric_modules()),
         options=lambda wildcards: {
             "metrics": list(config["metrics"]),
             "section": GRID.routed_section(wildcards.condition),

@@ -8,6 +8,7 @@ from the cache, without a model, does not depend on how many shards there were.
 rule complete_structure_shard:
     input:
         documents="<results>/{corpus}/documents.parquet",
+        prompts=prompts(),
     output:
         completed="<results>/{corpus}/shards/structures/{structure}.{shard}-of-{shards}.parquet",
     log:
@@ -35,6 +36,7 @@ rule complete_context_shard:
     input:
         documents="<results>/{corpus}/documents.parquet",
         chunks="<results>/{corpus}/candidates/{boundaries}.parquet",
+        prompts=prompts(),
     output:
         completed="<results>/{corpus}/shards/contexts/{boundaries}.{contextualizer}.{shard}-of-{shards}.parquet",
     log:
@@ -96,6 +98,7 @@ rule complete_query_shard:
     input:
         documents="<results>/{corpus}/documents.parquet",
         sections=lambda wildcards: sections_for_queries(wildcards.corpus),
+        prompts=prompts(),
     output:
         completed="<results>/{corpus}/shards/queries/generated.{shard}-of-{shards}.parquet",
     log:

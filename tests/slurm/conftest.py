@@ -23,6 +23,8 @@ SNAKEMAKE = (sys.executable, "-m", "snakemake", "--profile", "profiles/slurm", "
 SOONER = ("--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "5")
 GROUPS = ("corpus", "candidates", "views", "search", "probe", "summary")
 CELLS = ("A2", "A3", "A4")
+# The tables stand for the whole: their DAG is as deep as any, and a good deal narrower than all diagnostics.
+TABLES = "results/report/contrasts.md"
 # Three cells over two views, so that the DAG stays narrow: one view of its own, and one that two cells share.
 SMALLER = ("conditions: [A0, A2, A3-d1, A3-d2, A3, P, A4, G3]", f"conditions: [{', '.join(CELLS)}]")
 
@@ -38,6 +40,7 @@ def missing() -> str:
     return "" if {"h200", "gpu01", "cpu01"} <= found else f"the test cluster does not answer: {done.stderr.strip()}"
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
     """Skip with a reason where there is no SLURM; fail there if REQUIRE_SLURM is set (CI sets it)."""
     ours = [item for item in items if HERE in item.path.parents]
@@ -202,7 +205,7 @@ def local(tmp_path_factory) -> Checkout:
     """The same workflow run whole on this machine with profiles/local."""
     checkout = make_checkout(tmp_path_factory.mktemp("local") / "checkout")
     checkout.edit("tiny.yaml", *SMALLER)
-    checkout.run()
+    checkout.run("--", TABLES)
     return checkout
 
 
@@ -229,7 +232,7 @@ def three_cells(cluster, one_cell) -> Run:
 @pytest.fixture(scope="session")
 def everything(cluster, three_cells) -> Run:
     """The whole grid with its tests and tables."""
-    return cluster.submit()
+    return cluster.submit("--", TABLES)
 
 
 @pytest.fixture

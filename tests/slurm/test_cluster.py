@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.rules import ROOT, rules
-from tests.slurm.conftest import CELLS, completed
+from tests.slurm.conftest import CELLS, TABLES, completed
 
 ON_GPU = {"embed_chunks", "embed_queries", "search"}
 
@@ -51,7 +51,7 @@ def test_steps_after_the_scores_are_one_job(everything):
 
 
 def test_a_second_call_submits_nothing(cluster, everything):
-    run = cluster.submit()
+    run = cluster.submit("--", TABLES)
     assert "Nothing to be done" in run.said
     assert run.jobs == []
 

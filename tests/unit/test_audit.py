@@ -160,9 +160,7 @@ def test_a_size_mismatch_of_ten_tokens_and_unequal_counts_are_found():
         (view({"d1": "d1", "d2": "d3", "d3": "d2"}), "residual assignments above the least possible"),
         (
             view(DERANGED).with_columns(
-                prefix=pl.when(pl.col("prefix").str.contains("Deep"))
-                .then(pl.lit("[D1 › Two] "))
-                .otherwise("prefix"),
+                prefix=pl.when(pl.col("prefix").str.contains("Deep")).then(pl.lit("[D1 › Two] ")).otherwise("prefix"),
                 donor_doc_id=pl.when(pl.col("prefix").str.contains("Deep"))
                 .then(pl.lit("d1"))
                 .otherwise("donor_doc_id"),

@@ -133,7 +133,7 @@ from docstructure.contracts import contract
 from docstructure.contracts.eligible import ELIGIBLE
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
-contract.os.replace = die  # after the bytes are written, before they get their name
+contract.Path.replace = die  # after the bytes are written, before they get their name
 ELIGIBLE.write(ELIGIBLE.frame([{{"doc_id": "other", "eligible": True, "reason": ""}}]), {str(path)!r})
 """
     environment = os.environ | {"PYTHONPATH": str(FOLDER.parents[1])}

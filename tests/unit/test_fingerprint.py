@@ -84,7 +84,7 @@ def test_relative_imports_are_refused(scripts):
 
 
 def test_missing_module_is_named(scripts):
-    with pytest.raises(FileNotFoundError, match="kinds.c"):
+    with pytest.raises(FileNotFoundError, match=r"kinds\.c"):
         fingerprint("job.py", "docstructure.kinds.c")
 
 

@@ -268,9 +268,7 @@ def test_a_context_stands_before_a_blank_line(view_of, tokenizer):
 def test_a_failed_context_is_an_error_not_a_chunk_without_one(view_of):
     chunks = chunks_of([("d", None), ("d", None)])
     contexts = contexts_of(chunks, ["The cat sat.", ""]).with_columns(status=pl.Series(["ok", "failed"]))
-    with pytest.raises(
-        PrefixError, match=r"request failed \(1 such chunks\).*eligibility.contexts"
-    ):
+    with pytest.raises(PrefixError, match=r"request failed \(1 such chunks\).*eligibility.contexts"):
         view_of({"context": {"contextualizer": "gemma"}}, {"d": "T"}, chunks, contexts)
 
 

@@ -16,9 +16,9 @@ from docstructure.contracts.vectors import VECTORS
 from docstructure.registry import KindError
 from docstructure.retrieval import RETRIEVAL, flat, two_stage
 from docstructure.retrieval.index import Index, Queries
-from docstructure.routing_sections import number_sections
 from docstructure.retrieval.sections import section_index
 from docstructure.retrieval.stage import RetrievalError, build_ranking
+from docstructure.routing_sections import number_sections
 
 WIDTH = 12
 

@@ -1,5 +1,7 @@
 """Spans against sets of characters."""
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +18,7 @@ def characters(spans):
 def test_merge_keeps_the_characters_and_leaves_no_overlap(spans):
     merged = merge(spans)
     assert characters(merged) == characters(spans)
-    assert all(a[1] <= b[0] for a, b in zip(merged, merged[1:], strict=False))
+    assert all(a[1] <= b[0] for a, b in itertools.pairwise(merged))
     assert merge(merged) == merged
 
 

@@ -40,7 +40,7 @@ def test_missing_models_say_what_to_do(tmp_path):
         load_tokenizer({"package": "no_such_package"})
     with pytest.raises(ModelError, match="does not exist"):
         load_tokenizer({"folder": str(tmp_path / "none")})
-    with pytest.raises(ModelError, match="no tokenizer.json"):
+    with pytest.raises(ModelError, match=r"no tokenizer\.json"):
         load_tokenizer({"folder": str(tmp_path)})
 
 

@@ -8,8 +8,7 @@ if __name__ == "__main__":
         export_hub,
         log=snakemake.log[0],
         scores=[
-            {**cell, "path": path}
-            for cell, path in zip(snakemake.params.cells, snakemake.input.scores, strict=True)
+            {**cell, "path": path} for cell, path in zip(snakemake.params.cells, snakemake.input.scores, strict=True)
         ],
         folder=snakemake.output.folder,
     )

@@ -12,7 +12,6 @@ from typing import Any
 
 import polars as pl
 
-from docstructure.prefixes import verification
 from docstructure.contracts.audit import AUDIT
 from docstructure.contracts.chunks import CHUNKS
 from docstructure.contracts.documents import DOCUMENTS
@@ -21,6 +20,7 @@ from docstructure.contracts.queries import QUERIES
 from docstructure.contracts.ranking import RANKING
 from docstructure.contracts.sections import SECTIONS
 from docstructure.contracts.views import VIEWS
+from docstructure.prefixes import verification
 from docstructure.spans import check_tiling
 from docstructure.tree import Section, verify
 
@@ -47,6 +47,7 @@ class Finding:
 
 
 def build_audit(
+    *,
     documents: str,
     queries: str,
     eligible: str,
@@ -170,7 +171,7 @@ def check_prefixes(
     titles: pl.DataFrame,
     separator: str,
 ) -> Iterator[Finding]:
-    """Check that views hold their chunks in order, and that placebos are deranged and as deep as what they stand for."""
+    """Check that views hold their chunks in order, and that placebos are deranged and as deep as their twins."""
     for name, view in views.items():
         boundaries = name.split(".")[0]
         moved = 0 if view["chunk_id"].equals(chunks[boundaries]["chunk_id"]) else 1

@@ -57,7 +57,8 @@ def _says(error: Any) -> str:  # noqa: ANN401 (jsonschema is untyped)
         return f"key {', '.join(missing)} is missing"
     if rule in ("maxProperties", "minProperties"):
         kinds = sorted(error.schema.get("properties", {}))
-        return f"names {len(error.instance)} kinds ({', '.join(error.instance) or 'none'}); allowed: one of {', '.join(kinds)}"
+        named = ", ".join(error.instance) or "none"
+        return f"names {len(error.instance)} kinds ({named}); allowed: one of {', '.join(kinds)}"
     if rule == "oneOf":
         return f"is {value}; allowed: {error.schema.get('description', '')}"
     if rule == "enum":
@@ -87,8 +88,8 @@ def reference_problems(config: Config) -> Iterator[str]:
     chunking = config["chunking"]
     if 2 * chunking["t_min"] > chunking["t_max"]:
         yield (
-            f"chunking.t_min: is {chunking['t_min']}; allowed: at most half of chunking.t_max ({chunking['t_max']}), so "
-            "that a merge above t_max can be split into two chunks that are long enough"
+            f"chunking.t_min: is {chunking['t_min']}; allowed: at most half of chunking.t_max ({chunking['t_max']}), "
+            "so that a merge above t_max can be split into two chunks that are long enough"
         )
 
 
@@ -106,7 +107,7 @@ def _names(definitions: Config) -> Iterator[str]:
     for noun in ("boundaries", "prefixes"):
         for name in definitions[noun]:
             if "." in name:
-                yield f"definitions.{noun}.{name}: the name has a dot, which separates boundaries and prefix in file names"
+                yield f"definitions.{noun}.{name}: the name has a dot, which separates both in file names"
 
 
 def _corpora(definitions: Config) -> Iterator[str]:
@@ -167,8 +168,8 @@ def _conditions(definitions: Config) -> Iterator[str]:
         prefix = definitions["prefixes"][condition["prefix"]]
         if "path" in prefix or "placebo" in prefix:
             yield (
-                f"{key}.prefix: {condition['prefix']!r} is a heading path, but {condition['boundaries']!r} are windows, "
-                "which have none; allowed: a prefix of kind none or context, or boundaries of kind sections"
+                f"{key}.prefix: {condition['prefix']!r} is a heading path, but {condition['boundaries']!r} are "
+                "windows, which have none; allowed: a prefix of kind none or context, or boundaries of kind sections"
             )
         if "two_stage" in definitions["retrieval"][condition["retrieval"]]:
             yield (
@@ -189,7 +190,8 @@ def _preregistration(config: Config) -> Iterator[str]:
     for index, pair in enumerate(config["exploration"]["noise"]):
         yield from _undefined(f"exploration.noise.{index}", pair, definitions["embedders"])
     if cell["metric"] not in config["metrics"]:
-        yield f"preregistration.cell.metric: {cell['metric']!r} is not computed; allowed: {', '.join(config['metrics'])}"
+        computed = ", ".join(config["metrics"])
+        yield f"preregistration.cell.metric: {cell['metric']!r} is not computed; allowed: {computed}"
     for name in config["exploratory_contrasts"]:
         if name in registered["contrasts"]:
-            yield f"exploratory_contrasts: {name!r} is pre-registered; allowed: contrasts outside preregistration.contrasts"
+            yield f"exploratory_contrasts: {name!r} is pre-registered; allowed: other contrasts"

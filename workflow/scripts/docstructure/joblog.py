@@ -33,8 +33,8 @@ class _Tee(io.TextIOBase):
 def run(stage: Callable[..., object], *, log: str, **keywords: Any) -> None:  # noqa: ANN401 (each stage has its own)
     """Call a stage with its keywords.
 
-    Standard output, error and log records are copied to `log`. An exception ends the job with exit code 1: its message goes to the
-    terminal, the traceback to the log.
+    Standard output, error and log records are copied to `log`. An exception ends the job with exit code 1: its message
+    goes to the terminal, the traceback to the log.
 
     Parameters
     ----------

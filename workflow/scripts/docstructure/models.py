@@ -89,8 +89,8 @@ def _on_hub(name: str, revision: str | None) -> Model:
         folder = Path(snapshot_download(name, revision=revision))
     except Exception as error:
         raise ModelError(
-            f"model {name} (revision {revision or 'main'}) is not in the local cache and could not be downloaded; fetch it "
-            f"where there is a network (snakemake ... -- prefetch): {error}"
+            f"model {name} (revision {revision or 'main'}) is not in the local cache and could not be downloaded; "
+            f"fetch it where there is a network (snakemake ... -- prefetch): {error}"
         ) from error
     return Model(name, folder.name, folder)
 

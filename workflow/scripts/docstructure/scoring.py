@@ -181,8 +181,13 @@ def _check_ranking(
     _require(depth.filter(pl.col("deepest") != pl.col("n")), "query_id", f"{path}: the ranks of query {{}} have a gap")
 
 
-def _section_recall(
-    judged: JudgedRun, queries: pl.DataFrame, chunks: pl.DataFrame, routing: pl.DataFrame, path: str, section: str | None
+def _section_recall(  # noqa: PLR0917 (it checks five artifacts)
+    judged: JudgedRun,
+    queries: pl.DataFrame,
+    chunks: pl.DataFrame,
+    routing: pl.DataFrame,
+    path: str,
+    section: str | None,
 ) -> pl.Series:
     if section is None:
         if not routing.is_empty():

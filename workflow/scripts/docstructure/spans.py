@@ -12,7 +12,7 @@ Offsets = NDArray[np.int64]
 
 
 def merge(spans: Iterable[Span]) -> list[Span]:
-    """Sort spans and merge those that overlap; spans that only touch stay apart (they may be two pieces of evidence)."""
+    """Sort spans and merge those that overlap; spans that only touch stay apart: they may be two pieces."""
     merged: list[Span] = []
     for start, end in sorted(spans):
         if merged and start < merged[-1][1]:

@@ -143,7 +143,7 @@ class Contract:
             frame.rechunk().write_parquet(
                 partial, compression="zstd", compression_level=COMPRESSION_LEVEL, row_group_size=ROWS_PER_GROUP
             )
-            os.replace(partial, target)
+            partial.replace(target)
         finally:
             partial.unlink(missing_ok=True)
 

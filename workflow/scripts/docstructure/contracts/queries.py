@@ -30,7 +30,7 @@ QUERIES = Contract(
             "an evidence span is empty, reversed or negative",
         ),
         Rule(
-            pl.col("spans").list.eval((_START >= _END.shift(1)).fill_null(value=True)).list.all(),
+            pl.col("spans").list.eval((_END.shift(1) <= _START).fill_null(value=True)).list.all(),
             "evidence spans are unsorted or overlap",
         ),
     ),

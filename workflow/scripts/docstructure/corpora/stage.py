@@ -26,7 +26,7 @@ SHOWN = 20
 
 
 def build_corpus(
-    corpus: str, definition: Mapping[str, Any], documents: str, headings: str, queries: str, funnel: str
+    *, corpus: str, definition: Mapping[str, Any], documents: str, headings: str, queries: str, funnel: str
 ) -> None:
     """Build a corpus and write its artifacts; nothing is written unless all of it is sound.
 

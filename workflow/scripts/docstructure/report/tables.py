@@ -16,6 +16,7 @@ Row = Mapping[str, object]
 
 
 def build_tables(
+    *,
     corpora: Sequence[str],
     conditions: Sequence[str],
     cell: Mapping[str, str],

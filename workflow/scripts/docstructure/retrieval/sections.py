@@ -9,6 +9,7 @@ from docstructure.retrieval.index import Index
 from docstructure.routing_sections import number_sections
 from docstructure.search import Floats, Integers
 
+
 def section_index(index: Index, section: str) -> tuple[Index, Integers]:
     """Return the sections of an index of chunks with their centroids, and the row of each chunk's section among them.
 

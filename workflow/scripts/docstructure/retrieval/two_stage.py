@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from docstructure.retrieval.index import Index, Queries, check_scope, chunk_ranking, rank_pairs, search_scope
-from docstructure.routing_sections import SECTIONS
 from docstructure.retrieval.sections import section_index
+from docstructure.routing_sections import SECTIONS
 
 
 @dataclass(frozen=True)
