@@ -48,10 +48,10 @@ def of_kind(noun, kind):
     return [name for name, entry in GRID.definitions[noun].items() if kind in entry]
 
 
-def code(script, registry=None, definition=None):
-    """Return the fingerprint of a script, and of the kind that it will resolve by name."""
+def code(script, registry=None, definition=None, modules=()):
+    """Return the fingerprint of a script, and of the kind and the modules that it will resolve by name."""
     if registry is None:
-        return fingerprint(script)
+        return fingerprint(script, *modules)
     return fingerprint(script, registry.module(registry.kind(definition)))
 
 

@@ -15,7 +15,7 @@ rule rank_by_bm25:
     conda:
         "../envs/stats.yaml"
     params:
-        code=fingerprint("rank_by_bm25.py", *metric_modules()),
+        code=code("rank_by_bm25.py", modules=metric_modules()),
     script:
         "../workflow/scripts/rank_by_bm25.py"
 

@@ -32,7 +32,7 @@ rule score:
     conda:
         "../envs/stats.yaml"
     params:
-        code=fingerprint("score.py", *metric_modules()),
+        code=code("score.py", modules=metric_modules()),
         options=lambda wildcards: {
             "metrics": list(config["metrics"]),
             "section": GRID.routed_section(wildcards.condition),

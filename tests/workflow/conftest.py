@@ -169,13 +169,6 @@ def kill_when(process: subprocess.Popen[bytes], happened: Callable[[], bool], li
     process.wait()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let one worker of pytest-xdist run all tests of this folder: they share one finished run."""
-    for item in items:
-        if item.path.parent == Path(__file__).parent:
-            item.add_marker(pytest.mark.xdist_group("workflow"))
-
-
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory) -> Checkout:
     """A checkout in which the whole tiny grid has been run; tests must leave it as it is."""

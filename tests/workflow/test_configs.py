@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
 
 
 @pytest.mark.parametrize(

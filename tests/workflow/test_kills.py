@@ -4,7 +4,7 @@ import pytest
 
 from tests.workflow.conftest import kill_when
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
 
 VECTORS = "tiny/vectors/all-minilm-l6-v2"
 

@@ -6,7 +6,7 @@ import re
 import polars as pl
 import pytest
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
 
 CELL = "results/tiny/cells/A3/all-minilm-l6-v2/none/scores.parquet"
 # What follows scores, and may run again with them.

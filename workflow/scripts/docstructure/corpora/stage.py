@@ -25,8 +25,8 @@ from docstructure.corpora.corpus import (
 SHOWN = 20
 
 
-def build_corpus(
-    *, corpus: str, definition: Mapping[str, Any], documents: str, headings: str, queries: str, funnel: str
+def build_corpus(  # noqa: PLR0917 (what every builder needs and gives)
+    corpus: str, definition: Mapping[str, Any], documents: str, headings: str, queries: str, funnel: str
 ) -> None:
     """Build a corpus and write its artifacts; nothing is written unless all of it is sound.
 
