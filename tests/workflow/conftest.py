@@ -158,7 +158,7 @@ def make_checkout(folder: Path) -> Checkout:
     return Checkout(folder)
 
 
-def kill_when(process: subprocess.Popen[bytes], happened: Callable[[], bool], limit: float = 120) -> None:
+def kill_when(process: subprocess.Popen[bytes], happened: Callable[[], bool], limit: float = 400) -> None:
     """Kill a run and all its jobs as soon as something has happened."""
     end = time.monotonic() + limit
     while not happened():

@@ -89,14 +89,12 @@ def test_editing_one_kind_does_not_touch_another(copy):
 
 
 def test_an_upstream_rerun_with_equal_bytes_stops_there(copy):
+    """Snakemake plans all that follows before it runs anything: the edited stage is run first, then what is left."""
     copy.edit(f"{LIBRARY}/structures/texttiling.py", '"""', '"""Edited. ')
     before = copy.digests()
-    said = copy.run()
+    said = copy.run("--until", "build_structure")
+    assert set(re.findall(r"Finished jobid: \d+ \(Rule: (\w+)\)", said)) == {"build_structure"}
     assert copy.digests() == before
-    # the edited stage ran; nothing below it did
-    assert "rule build_structure" in said
-    done = set(re.findall(r"Finished jobid: \d+ \(Rule: (\w+)\)", said))
-    assert done <= {"build_structure", "all"}, done
     assert copy.planned() == {}
 
 
