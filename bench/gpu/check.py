@@ -55,7 +55,7 @@ def main() -> None:
     found: dict[str, Any] = {"device": name, "torch": torch.__version__, "cuda": torch.version.cuda}
     conditions = ("A2", "A3") if rehearse else CONDITIONS
     run_workflow(device, conditions)
-    texts = demo_texts()[: 48 if rehearse else None]
+    texts = demo_texts()[: 12 if rehearse else None]
     found |= compare_vectors() | compare_metrics(conditions)
     found |= check_company(texts, device) | measure_speed(texts, device) | compare_search(device, rehearse)
     found["seconds"] = round(time.monotonic() - started)
