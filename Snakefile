@@ -26,6 +26,7 @@ include: "rules/statistics.smk"
 include: "rules/diagnostics.smk"
 include: "rules/report.smk"
 include: "rules/exports.smk"
+include: "rules/prefetch.smk"
 
 
 wildcard_constraints:
