@@ -49,3 +49,12 @@ rule all:
         rules.report_tables.output,
         rules.build_report.output,
         [path for corpus in config["corpora"] for path in artifacts(corpus)],
+
+
+# A model that cannot be had is said before the first job, not after hours of them.
+onstart:
+    for name in models_to_ask():
+        try:
+            check_access(name, GRID.definition("models", name))
+        except AccessError as error:
+            raise WorkflowError(str(error)) from None

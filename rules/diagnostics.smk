@@ -128,9 +128,7 @@ rule curve_section_recall:
 rule replicate:
     input:
         expected="resources/expected.yaml",
-        tables=lambda wildcards: [
-            f"<results>/{wildcards.corpus}/{folder}/{name}.parquet" for name, folder in REPLICATED.items()
-        ],
+        tables=lambda wildcards: [f"<results>/{wildcards.corpus}/{REPORTED[name]}{name}.parquet" for name in REPLICATED],
     output:
         table="<results>/{corpus}/replication.parquet",
     log:

@@ -66,6 +66,15 @@ def test_an_edit_changes_what_imports_it_and_nothing_else(scripts):
     assert changed == {("job.py", "docstructure.kinds.a"), ("other.py",)}
 
 
+def test_digests_cover_every_file_kinds_resolved_by_name_included(scripts):
+    before = module.digests()
+    assert set(before) == {"scripts", "__init__", "stage", "kinds", "leaf"}
+    (scripts / "docstructure/kinds/b.py").write_text("x = 2\n")
+    clear()
+    after = module.digests()
+    assert {unit for unit in before if before[unit] != after[unit]} == {"kinds"}
+
+
 def test_touching_and_moving_change_nothing(scripts, tmp_path_factory, monkeypatch):
     before = fingerprint("job.py", "docstructure.kinds.a")
     moved = tmp_path_factory.mktemp("moved") / "scripts"

@@ -50,6 +50,17 @@ def test_a_question_with_a_wrong_quote_names_file_and_line(fresh):
     assert not fresh.path("tiny/documents.parquet").exists()
 
 
+def test_a_model_that_cannot_be_had_is_said_before_any_job(fresh):
+    fresh.edit("tiny.yaml", "sections: {structure: texttiling}", "sections: {structure: gemma}")
+    for _ in range(2):
+        fresh.edit("tiny.yaml", "structures: [gold, texttiling]", "structures: [gold, gemma]")
+    assert fresh.planned()["complete_structure_shard"] == 1
+    said = fresh.run(check=False)
+    assert "model gemma-4-26b-a4b: google/gemma-4-26B-A4B-it" in said
+    assert "HF_HUB_OFFLINE" in said
+    assert not fresh.path("tiny/documents.parquet").exists()
+
+
 def test_dry_run_of_the_papers_grid(fresh):
     """66 cells: that it is planned, and not in minutes; the time itself is an aim of make bench."""
     import subprocess

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -29,12 +30,26 @@ def fingerprint(script: str, *modules: str) -> str:
     modules
         Full dotted names of the kinds' modules that the rule resolves by name at run time.
     """
-    files = closure(script, *modules)
+    return f"code={_digest(closure(script, *modules))}"
+
+
+def digests() -> dict[str, str]:
+    """Return a digest of every module and package of the library, and of all scripts: what provenance records.
+
+    Unlike `fingerprint` it follows no import, so that kinds that are resolved by name are in it, and it costs little.
+    """
+    units: dict[str, list[Path]] = {"scripts": sorted(SCRIPTS.glob("*.py"))}
+    for file in sorted((SCRIPTS / PACKAGE).rglob("*.py")):
+        units.setdefault(file.relative_to(SCRIPTS / PACKAGE).with_suffix("").parts[0], []).append(file)
+    return {unit: _digest(files) for unit, files in sorted(units.items())}
+
+
+def _digest(files: Iterable[Path]) -> str:
     digest = hashlib.sha256()
     for file in files:
         digest.update(f"{file.relative_to(SCRIPTS).as_posix()}\0".encode())
         digest.update(_bytes(file))
-    return f"code={digest.hexdigest()[:16]}"
+    return digest.hexdigest()[:16]
 
 
 @cache

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from docstructure.fingerprint import SCRIPTS, fingerprint
+from docstructure.fingerprint import SCRIPTS, digests
 from docstructure.models import ModelError, locate
 
 PACKAGES = (
@@ -44,7 +44,7 @@ def write_provenance(made_of: Mapping[str, Any], path: str) -> None:
     record = {
         **made_of,
         "commit": commit(),
-        "code": {script.name: fingerprint(script.name) for script in sorted(SCRIPTS.glob("*.py"))},
+        "code": digests(),
         "packages": {name: version for name in PACKAGES if (version := _version(name))},
         "python": platform.python_version(),
         "machine": platform.machine(),
