@@ -17,7 +17,7 @@ rule chunk_sections:
     conda:
         "../envs/corpus.yaml"
     params:
-        code=code("chunk_sections.py"),
+        code=code("corpus", "chunk_sections.py"),
         options={
             "tokenizer": GRID.definition("tokenizers", config["tokenizer"]),
             "language": config["language"],
@@ -47,7 +47,7 @@ rule chunk_windows:
     conda:
         "../envs/corpus.yaml"
     params:
-        code=code("chunk_windows.py"),
+        code=code("corpus", "chunk_windows.py"),
         options={
             "tokenizer": GRID.definition("tokenizers", config["tokenizer"]),
             "language": config["language"],
@@ -69,7 +69,7 @@ rule select_chunks:
     conda:
         "../envs/corpus.yaml"
     params:
-        code=code("select_chunks.py"),
+        code=code("corpus", "select_chunks.py"),
     script:
         "../workflow/scripts/select_chunks.py"
 
@@ -86,7 +86,7 @@ rule build_view:
     conda:
         "../envs/corpus.yaml"
     params:
-        code=lambda wildcards: code("build_view.py", PREFIXES, GRID.definition("prefixes", wildcards.prefix)),
+        code=lambda wildcards: code("corpus", "build_view.py", PREFIXES, GRID.definition("prefixes", wildcards.prefix)),
         options=lambda wildcards: {
             "definition": GRID.definition("prefixes", wildcards.prefix),
             "tokenizer": GRID.definition("tokenizers", config["tokenizer"]),

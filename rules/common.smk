@@ -1,5 +1,6 @@
 """The grid and the names that rules share; no rule is defined here."""
 
+import hashlib
 import os
 import re
 import sys
@@ -33,6 +34,10 @@ with Path(workflow.source_path("../workflow/schemas/config.schema.yaml")).open()
 
 GRID = Grid(config)
 
+# On a cluster's nodes nothing is asked of a hub: rule prefetch has fetched what jobs read.
+if workflow.remote_exec:
+    os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1")
+
 if workflow.is_main_process:
     for message in GRID.messages():
         print(message, file=sys.stderr)
@@ -48,11 +53,17 @@ def of_kind(noun, kind):
     return [name for name, entry in GRID.definitions[noun].items() if kind in entry]
 
 
-def code(script, registry=None, definition=None, modules=()):
-    """Return the fingerprint of a script, and of the kind and the modules that it will resolve by name."""
-    if registry is None:
-        return fingerprint(script, *modules)
-    return fingerprint(script, registry.module(registry.kind(definition)))
+def pins(env):
+    """Return a digest of what an environment pins; where conda keeps it, and whether conda is on, do not count."""
+    text = Path(workflow.source_path(f"../envs/{env}.yaml")).read_text(encoding="utf-8")
+    pinned = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    return f"pins={hashlib.sha256(pinned.encode()).hexdigest()[:16]}"
+
+
+def code(env, script, registry=None, definition=None, modules=()):
+    """Return what a job runs: the pins of its environment, and the code of its script and of all it resolves by name."""
+    kinds = [] if registry is None else [registry.module(registry.kind(definition))]
+    return f"{fingerprint(script, *kinds, *modules)} {pins(env)}"
 
 
 def source_files(corpus):
@@ -101,10 +112,10 @@ def shards_of(stem, definition):
     return [f"{stem}.{shard}-of-{shards}.parquet" for shard in range(shards)] if asks_model(definition) else []
 
 
-def shard_code(script, registry, definition):
-    """Return the fingerprint of a shard: its script, its kind, and the engine that it runs."""
+def shard_code(env, script, registry, definition):
+    """Return what a shard's job runs: as `code`, with the engine of its model."""
     (engine,) = model_of(definition).values()
-    return fingerprint(script, registry.module(registry.kind(definition)), ENGINES.module(ENGINES.kind(engine)))
+    return code(env, script, registry, definition, modules=[ENGINES.module(ENGINES.kind(engine))])
 
 
 def sections_for_queries(corpus):

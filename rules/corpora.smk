@@ -17,6 +17,7 @@ rule build_corpus:
         "../envs/corpus.yaml"
     params:
         code=lambda wildcards: code(
+            "corpus",
             "build_corpus.py",
             BUILDERS,
             GRID.definition("corpora", wildcards.corpus)["builder"],
@@ -44,7 +45,7 @@ rule select_queries:
     conda:
         "../envs/corpus.yaml"
     params:
-        code=code("select_queries.py"),
+        code=code("corpus", "select_queries.py"),
         options=lambda wildcards: {"definition": queries_of(wildcards.corpus)},
     script:
         "../workflow/scripts/select_queries.py"
@@ -70,6 +71,7 @@ rule build_structure:
         "../envs/corpus.yaml"
     params:
         code=lambda wildcards: code(
+            "corpus",
             "build_structure.py",
             STRUCTURES,
             GRID.definition("structures", wildcards.structure),
@@ -99,7 +101,7 @@ rule find_usable:
     conda:
         "../envs/corpus.yaml"
     params:
-        code=code("find_usable.py"),
+        code=code("corpus", "find_usable.py"),
         structures=lambda wildcards: eligibility_of(wildcards.corpus)["structures"],
         options=lambda wildcards: {
             "require_queries": eligibility_of(wildcards.corpus)["require_queries"],
@@ -126,7 +128,7 @@ rule build_eligible:
     conda:
         "../envs/corpus.yaml"
     params:
-        code=code("build_eligible.py"),
+        code=code("corpus", "build_eligible.py"),
         contexts=lambda wildcards: eligibility_of(wildcards.corpus)["contexts"],
     script:
         "../workflow/scripts/build_eligible.py"

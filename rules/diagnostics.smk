@@ -15,7 +15,7 @@ rule rank_by_bm25:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("rank_by_bm25.py", modules=metric_modules()),
+        code=code("stats", "rank_by_bm25.py", modules=metric_modules()),
     script:
         "../workflow/scripts/rank_by_bm25.py"
 
@@ -30,7 +30,7 @@ rule probe_bm25:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("probe_bm25.py"),
+        code=code("stats", "probe_bm25.py"),
         options=lambda wildcards: {"boundaries": GRID.chunk_sets(wildcards.corpus)},
     script:
         "../workflow/scripts/probe_bm25.py"
@@ -54,7 +54,7 @@ rule describe_corpus:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("describe_corpus.py"),
+        code=code("stats", "describe_corpus.py"),
         options=lambda wildcards: {"structures": GRID.structures(wildcards.corpus)},
     script:
         "../workflow/scripts/describe_corpus.py"
@@ -78,7 +78,7 @@ rule describe_chunks:
     conda:
         "../envs/corpus.yaml"
     params:
-        code=code("describe_chunks.py"),
+        code=code("corpus", "describe_chunks.py"),
         options=lambda wildcards: {
             "chunk_sets": {name: GRID.definition("boundaries", name) for name in GRID.chunk_sets(wildcards.corpus)},
             "views": {name: GRID.definition("prefixes", name.split(".")[1]) for name in GRID.views(wildcards.corpus)},
@@ -108,7 +108,7 @@ rule curve_section_recall:
     conda:
         "../envs/retrieval.yaml"
     params:
-        code=code("curve_section_recall.py", RETRIEVAL, {"two_stage": {}}),
+        code=code("retrieval", "curve_section_recall.py", RETRIEVAL, {"two_stage": {}}),
         options=lambda wildcards: {
             "cells": [
                 {
@@ -136,7 +136,7 @@ rule replicate:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("replicate.py"),
+        code=code("stats", "replicate.py"),
         names=list(REPLICATED),
         options=lambda wildcards: {"corpus": wildcards.corpus, "cell": plain(config["preregistration"]["cell"])},
     script:
@@ -154,7 +154,7 @@ rule check_registration:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("check_registration.py"),
+        code=code("stats", "check_registration.py"),
         options=registered(),
     script:
         "../workflow/scripts/check_registration.py"
@@ -171,7 +171,7 @@ rule count_costs:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("count_costs.py"),
+        code=code("stats", "count_costs.py"),
         benchmarks=lambda wildcards: f"{config['outdir']}/{wildcards.corpus}/benchmarks",
     script:
         "../workflow/scripts/count_costs.py"

@@ -19,6 +19,7 @@ rule embed_chunks:
         torch_threads=config["threads"]["embed"],
     params:
         code=lambda wildcards: code(
+            "embed",
             "embed_chunks.py",
             EMBEDDERS,
             GRID.definition("embedders", wildcards.embedder),
@@ -48,6 +49,7 @@ rule embed_queries:
         torch_threads=config["threads"]["embed"],
     params:
         code=lambda wildcards: code(
+            "embed",
             "embed_queries.py",
             EMBEDDERS,
             GRID.definition("embedders", wildcards.embedder),

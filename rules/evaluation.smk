@@ -9,7 +9,7 @@ rule preregister:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("preregister.py"),
+        code=code("stats", "preregister.py"),
         options=registered(),
     script:
         "../workflow/scripts/preregister.py"
@@ -32,7 +32,7 @@ rule score:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("score.py", modules=metric_modules()),
+        code=code("stats", "score.py", modules=metric_modules()),
         options=lambda wildcards: {
             "metrics": list(config["metrics"]),
             "section": GRID.routed_section(wildcards.condition),
@@ -81,7 +81,7 @@ rule audit:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("audit.py"),
+        code=code("stats", "audit.py"),
         options=lambda wildcards: {
             "structures": GRID.structures(wildcards.corpus),
             "chunk_sets": {name: GRID.definition("boundaries", name) for name in GRID.chunk_sets(wildcards.corpus)},

@@ -15,7 +15,7 @@ rule export_trec:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("export_trec.py"),
+        code=code("stats", "export_trec.py"),
     script:
         "../workflow/scripts/export_trec.py"
 
@@ -33,7 +33,7 @@ rule export_beir:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("export_beir.py"),
+        code=code("stats", "export_beir.py"),
     script:
         "../workflow/scripts/export_beir.py"
 
@@ -52,7 +52,7 @@ rule export_hub:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("export_hub.py"),
+        code=code("stats", "export_hub.py"),
         cells=[
             {
                 "corpus": cell.corpus,

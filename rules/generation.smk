@@ -19,7 +19,7 @@ rule complete_structure_shard:
         "../envs/llm.yaml"
     params:
         code=lambda wildcards: shard_code(
-            "complete_structure_shard.py", STRUCTURES, GRID.definition("structures", wildcards.structure)
+            "llm", "complete_structure_shard.py", STRUCTURES, GRID.definition("structures", wildcards.structure)
         ),
         options=lambda wildcards: {
             "corpus": wildcards.corpus,
@@ -47,6 +47,7 @@ rule complete_context_shard:
         "../envs/llm.yaml"
     params:
         code=lambda wildcards: shard_code(
+            "llm",
             "complete_context_shard.py",
             CONTEXTUALIZERS,
             GRID.definition("contextualizers", wildcards.contextualizer),
@@ -79,6 +80,7 @@ rule contextualize:
         "../envs/corpus.yaml"
     params:
         code=lambda wildcards: code(
+            "corpus",
             "contextualize.py",
             CONTEXTUALIZERS,
             GRID.definition("contextualizers", wildcards.contextualizer),
@@ -108,7 +110,7 @@ rule complete_query_shard:
     conda:
         "../envs/llm.yaml"
     params:
-        code=lambda wildcards: shard_code("complete_query_shard.py", QUERIES, queries_of(wildcards.corpus)),
+        code=lambda wildcards: shard_code("llm", "complete_query_shard.py", QUERIES, queries_of(wildcards.corpus)),
         options=lambda wildcards: {
             "definition": queries_of(wildcards.corpus),
             "language": config["language"],
@@ -137,7 +139,7 @@ rule generate_queries:
     conda:
         "../envs/corpus.yaml"
     params:
-        code=lambda wildcards: code("generate_queries.py", QUERIES, queries_of(wildcards.corpus)),
+        code=lambda wildcards: code("corpus", "generate_queries.py", QUERIES, queries_of(wildcards.corpus)),
         options=lambda wildcards: {
             "corpus": wildcards.corpus,
             "definition": queries_of(wildcards.corpus),

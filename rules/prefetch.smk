@@ -9,7 +9,7 @@ rule prefetch:
     conda:
         "../envs/corpus.yaml"
     params:
-        code=code("prefetch.py"),
+        code=code("corpus", "prefetch.py"),
         options={
             "definitions": {
                 "tokenizer": GRID.definition("tokenizers", config["tokenizer"]),

@@ -30,7 +30,7 @@ rule report_tables:
     conda:
         "../envs/report.yaml"
     params:
-        code=code("report_tables.py"),
+        code=code("report", "report_tables.py"),
         options={
             "corpora": list(config["corpora"]),
             "conditions": list(config["conditions"]),
@@ -61,7 +61,7 @@ rule build_explorer:
     conda:
         "../envs/report.yaml"
     params:
-        code=code("build_explorer.py"),
+        code=code("report", "build_explorer.py"),
         options=lambda wildcards: {
             "corpus": wildcards.corpus,
             "comparisons": comparisons(wildcards.corpus),
@@ -95,7 +95,7 @@ rule build_report:
     conda:
         "../envs/report.yaml"
     params:
-        code=code("build_report.py"),
+        code=code("report", "build_report.py"),
         options={
             "corpora": {corpus: reported(corpus) for corpus in config["corpora"]},
             "cells": reported_cells(),

@@ -20,7 +20,7 @@ rule rank:
     resources:
         search_threads=config["threads"]["rank"],
     params:
-        code=lambda wildcards: code("rank.py", RETRIEVAL, retrieval_of(wildcards.condition)),
+        code=lambda wildcards: code("retrieval", "rank.py", RETRIEVAL, retrieval_of(wildcards.condition)),
         options=lambda wildcards: {
             "definition": retrieval_of(wildcards.condition),
             "top_k": config["top_k"],
@@ -50,7 +50,7 @@ rule rerank:
     resources:
         torch_threads=config["threads"]["rerank"],
     params:
-        code=lambda wildcards: code("rerank.py", RERANKERS, GRID.definition("rerankers", wildcards.reranker)),
+        code=lambda wildcards: code("rerank", "rerank.py", RERANKERS, GRID.definition("rerankers", wildcards.reranker)),
         options=lambda wildcards: {
             "definition": {
                 kind: options

@@ -13,7 +13,7 @@ rule compute_contrasts:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("compute_contrasts.py"),
+        code=code("stats", "compute_contrasts.py"),
         cells=cells_of_corpus,
         options=lambda wildcards: {
             "contrasts": {name: plain(GRID.definitions["contrasts"][name]) for name in GRID.contrasts()},
@@ -38,7 +38,7 @@ rule compute_means:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("compute_means.py"),
+        code=code("stats", "compute_means.py"),
         cells=cells_of_corpus,
         options={
             "preregistration": plain(config["preregistration"]),
@@ -58,7 +58,7 @@ rule fit_depth_slopes:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("fit_depth_slopes.py"),
+        code=code("stats", "fit_depth_slopes.py"),
         cells=cells_of_corpus,
         options=lambda wildcards: {
             "ladders": plain(config["exploration"]["ladders"]),
@@ -80,7 +80,7 @@ rule contrast_query_types:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("contrast_query_types.py"),
+        code=code("stats", "contrast_query_types.py"),
         cells=cells_of_corpus,
         options=lambda wildcards: {
             "contrasts": {name: plain(GRID.definitions["contrasts"][name]) for name in GRID.contrasts()},
@@ -102,7 +102,7 @@ rule compare_budgets:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("compare_budgets.py"),
+        code=code("stats", "compare_budgets.py"),
         cells=cells_of_corpus,
         options=lambda wildcards: {
             "metrics": list(config["metrics"]),
@@ -122,7 +122,7 @@ rule estimate_power:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("estimate_power.py"),
+        code=code("stats", "estimate_power.py"),
         cells=cells_of_corpus,
         options=lambda wildcards: {
             "contrasts": {name: plain(GRID.definitions["contrasts"][name]) for name in GRID.contrasts()},
@@ -144,7 +144,7 @@ rule redraw_placebo:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("redraw_placebo.py"),
+        code=code("stats", "redraw_placebo.py"),
         cells=cells_of_corpus,
         options=lambda wildcards: {
             "contrasts": {name: plain(GRID.definitions["contrasts"][name]) for name in GRID.contrasts()},
@@ -172,7 +172,7 @@ rule measure_noise:
     conda:
         "../envs/stats.yaml"
     params:
-        code=code("measure_noise.py"),
+        code=code("stats", "measure_noise.py"),
         cells=cells_of_corpus,
         options=lambda wildcards: {
             "pairs": plain(config["exploration"]["noise"]),

@@ -88,6 +88,15 @@ def test_editing_one_kind_does_not_touch_another(copy):
     assert "rule build_corpus" not in said
 
 
+def test_a_changed_pin_reruns_the_rules_of_its_environment_and_a_comment_nothing(copy):
+    copy.edit("envs/retrieval.yaml", "dependencies:", "# a comment\ndependencies:")
+    assert copy.planned() == {}
+    copy.edit("envs/retrieval.yaml", "numba==", "numba==1")
+    plan = copy.planned()
+    assert plan["rank"] == 8
+    assert not set(plan) & {"build_corpus", "chunk_sections", "embed_chunks", "embed_queries"}
+
+
 def test_an_upstream_rerun_with_equal_bytes_stops_there(copy):
     """Snakemake plans all that follows before it runs anything: the edited stage is run first, then what is left."""
     copy.edit(f"{LIBRARY}/structures/texttiling.py", '"""', '"""Edited. ')
