@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -37,11 +36,6 @@ class Tokens:
         """Return how many tokens begin in the character span ``[start, end)``."""
         low, high = np.searchsorted(self.starts, (start, end), side="left")
         return int(high - low)
-
-    @cached_property
-    def is_word_start(self) -> NDArray[np.bool_]:
-        """Whether each token begins where the token before it does not end (false inside a word)."""
-        return np.concatenate([[True], self.starts[1:] > self.ends[:-1]]) if len(self) else np.zeros(0, dtype=bool)
 
 
 class Tokenizer:
