@@ -92,6 +92,7 @@ BROKEN = [
         "eligibility.structures: 'texttiling' is not",
     ),
     ("definitions/rerankers/bge-reranker-v2-m3/embedders", ["x"], "embedders: 'x' is not defined"),
+    ("definitions/rerankers/bge-reranker-v2-m3/conditions", ["A9"], "conditions: 'A9' is not defined; allowed: A0"),
     (
         "definitions/corpora/qasper/eligibility/contexts",
         ["fixed.gpt"],
@@ -164,7 +165,7 @@ def schema_kinds(noun):
         return kinds
     kinds = dict(DEFINITIONS[noun]["additionalProperties"]["properties"])
     if noun == "rerankers":
-        del kinds["none"], kinds["embedders"]
+        del kinds["none"], kinds["embedders"], kinds["conditions"]
     return kinds
 
 

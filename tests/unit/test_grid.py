@@ -19,6 +19,13 @@ def test_the_papers_grid_has_66_cells(paper):
     assert not any(cell.embedder == "bge-small-en-v1.5" and cell.reranker != "none" for cell in cells)
 
 
+def test_a_reranker_runs_on_the_conditions_it_names(paper):
+    some = {"definitions": {"rerankers": {"bge-reranker-v2-m3": {"conditions": ["A3", "P"]}}}}
+    cells = Grid(merge(paper, some)).cells("qasper")
+    assert {cell.condition for cell in cells if cell.reranker != "none"} == {"A3", "P"}
+    assert len({cell.condition for cell in cells}) == 11
+
+
 def test_a3_and_a4_share_one_view(paper):
     grid = Grid(paper)
     assert grid.view("A3") == grid.view("A4") == "induced.path3"

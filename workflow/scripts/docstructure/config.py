@@ -82,8 +82,9 @@ def reference_problems(config: Config) -> Iterator[str]:
     for name, pair in definitions["contrasts"].items():
         yield from _undefined(f"definitions.contrasts.{name}", pair, definitions["conditions"])
     for name, reranker in definitions["rerankers"].items():
-        key = f"definitions.rerankers.{name}.embedders"
-        yield from _undefined(key, reranker.get("embedders", []), definitions["embedders"])
+        for axis in ("embedders", "conditions"):
+            key = f"definitions.rerankers.{name}.{axis}"
+            yield from _undefined(key, reranker.get(axis, []), definitions[axis])
     yield from _preregistration(config)
     chunking = config["chunking"]
     if 2 * chunking["t_min"] > chunking["t_max"]:

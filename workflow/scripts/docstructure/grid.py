@@ -100,12 +100,14 @@ class Grid:
         unavailable = self.unavailable(corpus)
         return [condition for condition in self.config["conditions"] if condition not in unavailable]
 
-    def rerankers(self, embedder: str) -> list[str]:
-        """Return the rerankers that run on an embedder's rankings."""
+    def rerankers(self, condition: str, embedder: str) -> list[str]:
+        """Return the rerankers that run on a condition's rankings by an embedder."""
+        defined = self.definitions["rerankers"]
         return [
             reranker
             for reranker in self.config["rerankers"]
-            if embedder in self.definitions["rerankers"][reranker].get("embedders", [embedder])
+            if embedder in defined[reranker].get("embedders", [embedder])
+            and condition in defined[reranker].get("conditions", [condition])
         ]
 
     def cells(self, corpus: str) -> list[Cell]:
@@ -114,7 +116,7 @@ class Grid:
             Cell(corpus, condition, embedder, reranker)
             for condition in self.conditions(corpus)
             for embedder in self.config["embedders"]
-            for reranker in self.rerankers(embedder)
+            for reranker in self.rerankers(condition, embedder)
         ]
 
     def chunk_sets(self, corpus: str) -> list[str]:
