@@ -53,7 +53,7 @@ rule all:
 
 # A model that cannot be had is said before the first job, not after hours of them.
 onstart:
-    for name in models_to_ask():
+    for name in [] if config["llm"]["offline"] else models_to_ask():
         try:
             check_access(name, GRID.definition("models", name))
         except AccessError as error:

@@ -107,6 +107,24 @@ def test_round_trip_and_equal_bytes(tmp_path):
     assert ELIGIBLE.read(a, ["doc_id"]).columns == ["doc_id"]
 
 
+@pytest.mark.parametrize("left", [0, 3, 200])
+def test_a_file_that_is_cut_or_emptied_is_named(tmp_path, left):
+    file = tmp_path / "eligible.parquet"
+    ELIGIBLE.write(eligible(), file)
+    file.write_bytes(file.read_bytes()[:left])
+    for columns in (None, ["doc_id"]):
+        with pytest.raises(ContractError, match=r"eligible.parquet \(eligible\): it cannot be read as parquet"):
+            ELIGIBLE.read(file, columns)
+
+
+def test_a_file_that_lacks_a_column_is_named(tmp_path):
+    file = tmp_path / "eligible.parquet"
+    eligible().drop("reason").write_parquet(file)
+    for columns in (None, ["doc_id", "reason"]):
+        with pytest.raises(ContractError, match=r"eligible.parquet .*reason"):
+            ELIGIBLE.read(file, columns)
+
+
 def test_missing_file(tmp_path):
     with pytest.raises(ContractError, match="no such file"):
         ELIGIBLE.read(tmp_path / "eligible.parquet")

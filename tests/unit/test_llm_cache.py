@@ -9,6 +9,7 @@ from docstructure.contracts.contract import ContractError
 from docstructure.llm.cache import CompletionCache, Entry, export_cache, import_cache, key_of
 from docstructure.llm.request import Request, Result
 from docstructure.llm.sampling import Sampling
+from docstructure.llm.share import main
 
 REQUEST = Request("a", (("system", "s"), ("user", "u")), 10, {"type": "object"})
 
@@ -124,3 +125,30 @@ def test_keys_and_files_are_plain_ascii_json(tmp_path):
     assert len(checksum) == 64
     assert end == b""
     assert json.loads(body)["text"] == "ü\n"
+
+
+def test_the_cache_is_shared_by_a_command(tmp_path):
+    CompletionCache(tmp_path / "a").write(entry("theirs"))
+    file, other = str(tmp_path / "a.parquet"), str(tmp_path / "b")
+    assert main(["export", str(tmp_path / "a"), file]) == f"{file}: 1 answers of {tmp_path / 'a'}"
+    assert main(["import", file, other]) == f"{other}: 1 answers added from {file}"
+    assert list(CompletionCache(other).entries()) == list(CompletionCache(tmp_path / "a").entries())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["export", "nowhere", "x.parquet"], "nowhere: there is no such cache"),
+        (["export", "empty", "x.parquet"], "empty: holds no answer; llm.cache in the config names the folder"),
+        (["import", "nowhere", "empty"], "nowhere: there is no such file"),
+        (["import", "text", "empty"], "text"),
+    ],
+)
+def test_what_cannot_be_shared_is_said_and_writes_nothing(tmp_path, monkeypatch, arguments, says):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text").write_text("no parquet")
+    with pytest.raises(SystemExit, match=says):
+        main(arguments)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "text"]
+    assert not any((tmp_path / "empty").iterdir())

@@ -61,6 +61,19 @@ def test_a_model_that_cannot_be_had_is_said_before_any_job(fresh):
     assert not fresh.path("tiny/documents.parquet").exists()
 
 
+def test_offline_looks_for_no_model_and_names_the_cache_that_lacks_answers(fresh):
+    fresh.edit("tiny.yaml", "sections: {structure: texttiling}", "sections: {structure: gemma}")
+    fresh.edit("tiny.yaml", "corpora: [tiny]", "corpora: [tiny]\nllm: {offline: true}")
+    for _ in range(2):
+        fresh.edit("tiny.yaml", "structures: [gold, texttiling]", "structures: [gold, gemma]")
+    said = fresh.run(check=False)
+    assert "HF_HUB_OFFLINE" not in said
+    assert "4 of 4 answers of vllm:google/gemma-4-26B-A4B-it" in said
+    assert "are not in the cache cache/llm" in said
+    assert fresh.path("tiny/documents.parquet").exists()
+    assert not fresh.path("tiny/shards/structures/gemma.0-of-1.parquet").exists()
+
+
 def test_dry_run_of_the_papers_grid(fresh):
     """66 cells: that it is planned, and not in minutes; the time itself is an aim of make bench."""
     import subprocess

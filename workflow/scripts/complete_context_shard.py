@@ -12,5 +12,7 @@ if __name__ == "__main__":
         shard=int(snakemake.wildcards.shard),
         shards=int(snakemake.wildcards.shards),
         completed=snakemake.output.completed,
+        # no parameter: whether an engine may start changes no answer, so that switching it reruns nothing
+        offline=snakemake.config["llm"]["offline"],
         **snakemake.params.options,
     )

@@ -123,8 +123,8 @@ class Contract:
         if not Path(path).is_file():
             raise ContractError(f"{os.fspath(path)} ({self.name}): no such file")
         if columns is None:
-            return self.check(pl.read_parquet(Path(path)), path)
-        frame = pl.read_parquet(Path(path), columns=list(columns))
+            return self.check(self._load(path), path)
+        frame = self._load(path, list(columns))
         for column in self.columns:
             if column.name in frame.columns and not column.admits(frame.schema[column.name]):
                 raise ContractError(
@@ -132,6 +132,14 @@ class Contract:
                     f"expected {column.dtype}"
                 )
         return frame
+
+    def _load(self, path: str | os.PathLike[str], columns: list[str] | None = None) -> pl.DataFrame:
+        try:
+            return pl.read_parquet(Path(path), columns=columns)
+        except pl.exceptions.ColumnNotFoundError as error:
+            raise ContractError(f"{os.fspath(path)} ({self.name}): it lacks the column {error}") from None
+        except pl.exceptions.ComputeError as error:
+            raise ContractError(f"{os.fspath(path)} ({self.name}): it cannot be read as parquet: {error}") from None
 
     def write(self, frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
         """Check `frame` and write it atomically: the path holds the whole artifact or what it held before."""

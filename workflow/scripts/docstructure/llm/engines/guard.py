@@ -63,8 +63,12 @@ def descendants(root: int) -> set[Process]:
 def watch(job: int) -> None:
     """Remember the job's descendants until the pipe on standard input says something or breaks."""
     known: set[Process] = set()
-    while True:
-        known |= {process for process in descendants(job) if process[0] != os.getpid()}
+    job_started = start_of(job)
+    while job_started is not None:
+        found = {process for process in descendants(job) if process[0] != os.getpid()}
+        # asked after the look: when the job has died, its id may by then be another's, with other children
+        if is_alive(job, job_started):
+            known |= found
         if select.select([sys.stdin], [], [], LOOK_S)[0]:
             break
     if not os.read(sys.stdin.fileno(), 4):
@@ -79,12 +83,17 @@ def _end(processes: set[Process]) -> None:
         time.sleep(GRACE_S if signum == signal.SIGTERM else 0)
 
 
+def start_of(pid: int) -> str | None:
+    """Return when a process was started, in clock ticks since boot; None when there is none."""
+    try:
+        return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return None
+
+
 def is_alive(pid: int, started: str) -> bool:
     """Return whether this process, and not a later one with its id, is there."""
-    try:
-        return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[19] == started
-    except OSError:
-        return False
+    return start_of(pid) == started
 
 
 if __name__ == "__main__":
