@@ -99,6 +99,16 @@ BROKEN = [
         "eligibility.contexts: 'fixed.gpt' is not defined",
     ),
     (
+        "definitions/corpora/qasper/eligibility/contexts",
+        [],
+        "qasper.eligibility.contexts: lacks 'fixed.gemma', which a language model makes for condition A1",
+    ),
+    (
+        "definitions/corpora/qasper/eligibility/structures",
+        ["gold"],
+        "qasper.eligibility.structures: lacks 'gemma', which a language model makes for condition A0",
+    ),
+    (
         "definitions/corpora/qasper/queries",
         "invented",
         'qasper.queries: is "invented"; allowed: Where the queries come',

@@ -11,8 +11,8 @@ LIBRARY = Path(__file__).parents[2] / "workflow" / "scripts" / "docstructure"
 
 # A package or module imports only from floors below its own, and from itself.
 FLOORS = [
-    {"spans", "registry", "contracts", "fingerprint", "joblog", "config", "grid"},
-    {"models", "sentences", "tree", "words"},
+    {"spans", "registry", "contracts", "fingerprint", "joblog", "grid"},
+    {"config", "models", "sentences", "tree", "words"},
     {"tokens", "llm"},
     {"placebo", "corpora", "structures", "chunking", "contextualizers", "eligibility", "routing_sections"},
     {"prefixes", "querygen", "prefetch"},

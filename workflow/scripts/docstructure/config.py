@@ -9,6 +9,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from docstructure.grid import Grid
+
 Config = Mapping[str, Any]
 
 SELECTED = ("corpora", "conditions", "embedders", "rerankers")
@@ -27,7 +29,9 @@ def check(config: Config, schema: Config) -> None:
     ConfigError
         With one line per problem: the key, its value, what is allowed.
     """
-    problems = list(schema_problems(config, schema)) or list(reference_problems(config))
+    problems = (
+        list(schema_problems(config, schema)) or list(reference_problems(config)) or list(eligibility_problems(config))
+    )
     if problems:
         raise ConfigError(f"the config has {len(problems)} problem(s):\n" + "\n".join(f"- {line}" for line in problems))
 
@@ -196,3 +200,33 @@ def _preregistration(config: Config) -> Iterator[str]:
     for name in config["exploratory_contrasts"]:
         if name in registered["contrasts"]:
             yield f"exploratory_contrasts: {name!r} is pre-registered; allowed: other contrasts"
+
+
+def eligibility_problems(config: Config) -> Iterator[str]:
+    """Yield what a language model makes for a condition and eligibility does not ask for.
+
+    A document that the model fails on must leave every index; otherwise its conditions stop after all answers are paid.
+    """
+    grid = Grid(config)
+    for corpus in config["corpora"]:
+        asked = config["definitions"]["corpora"][corpus]["eligibility"]
+        for condition in grid.conditions(corpus):
+            for noun, name in _asked_of_models(grid, condition):
+                if name not in asked.get(noun, []):
+                    yield (
+                        f"definitions.corpora.{corpus}.eligibility.{noun}: lacks {name!r}, which a language model "
+                        f"makes for condition {condition}; add it, so that a document it fails on leaves every index"
+                    )
+
+
+def _asked_of_models(grid: Grid, condition: str) -> Iterator[tuple[str, str]]:
+    """Yield noun and name of the structure and the contexts that a condition has from a language model."""
+    definitions, boundaries = grid.definitions, grid.boundaries(condition)
+    structure = grid.structure(boundaries)
+    if "llm" in definitions["structures"][structure]:
+        yield "structures", structure
+    prefix = definitions["prefixes"][definitions["conditions"][condition]["prefix"]]
+    if "context" in prefix:
+        contextualizer = prefix["context"]["contextualizer"]
+        if "llm" in definitions["contextualizers"][contextualizer]:
+            yield "contexts", f"{boundaries}.{contextualizer}"
