@@ -361,6 +361,12 @@ def artifacts(corpus):
     return [f"<results>/{corpus}/{name}" for name in [*first, *sections, *chunks, *views, *queries, *cells]]
 
 
+def language_models():
+    """Return the language models that the study asks; none where only their answers are read."""
+    asked = [] if config["llm"]["offline"] else [name for corpus in config["corpora"] for name in GRID.models(corpus)]
+    return list(dict.fromkeys(asked))
+
+
 def models_to_ask():
     """Return the language models that this run's jobs will ask."""
     shards = [job for job in workflow.dag.needrun_jobs() if job.rule.name.endswith("_shard")]

@@ -15,7 +15,7 @@ rule prefetch:
                 "tokenizer": GRID.definition("tokenizers", config["tokenizer"]),
                 "embedders": {name: GRID.definition("embedders", name) for name in config["embedders"]},
                 "rerankers": {name: GRID.definition("rerankers", name) for name in config["rerankers"]},
-                "models": plain(GRID.definitions.get("models", {})),
+                "models": {name: GRID.definition("models", name) for name in language_models()},
             },
             "corpora": {corpus: GRID.definition("corpora", corpus)["builder"] for corpus in config["corpora"]},
         },

@@ -33,6 +33,14 @@ def test_a3_and_a4_share_one_view(paper):
     assert grid.chunk_sets("qasper") == ["fixed", "induced", "gold"]
 
 
+def test_language_models_are_those_that_the_conditions_ask(paper):
+    assert Grid(paper).models("qasper") == ["gemma-4-26b-a4b"]
+    demo = merge(paper, load("config/demo.yaml"))
+    assert Grid(demo).models("demo") == []
+    generated = {"definitions": {"corpora": {"demo": {"queries": {"generated": {"model": "gemma-4-26b-a4b"}}}}}}
+    assert Grid(merge(demo, generated)).models("demo") == ["gemma-4-26b-a4b"]
+
+
 def test_windows_need_the_structure_of_what_they_match(paper):
     assert Grid(paper).structure("fixed") == "gemma"
 

@@ -137,6 +137,18 @@ class Grid:
         used += self.definitions["corpora"][corpus]["eligibility"]["structures"]
         return list(dict.fromkeys(used))
 
+    def models(self, corpus: str) -> list[str]:
+        """Return the language models that structures, contexts and generated queries of a corpus ask."""
+        entries = [self.definitions["structures"][name] for name in self.structures(corpus)]
+        for view in self.views(corpus):
+            prefix = self.definitions["prefixes"][view.split(".")[1]]
+            if "context" in prefix:
+                entries.append(self.definitions["contextualizers"][prefix["context"]["contextualizer"]])
+        queries = self.definitions["corpora"][corpus]["queries"]
+        entries += [] if isinstance(queries, str) else [queries]
+        asked = [entry[kind]["model"] for entry in entries for kind in ("llm", "generated") if kind in entry]
+        return list(dict.fromkeys(asked))
+
     def provenance(self, cell: Cell) -> dict[str, Any]:
         """Return every definition and setting that a cell is made of, as plain builtins."""
         condition = self.definition("conditions", cell.condition)
