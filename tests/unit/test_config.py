@@ -56,9 +56,25 @@ def nested(path, value):
     return value
 
 
-@pytest.mark.parametrize("names", [("config/config.yaml",), ("config/config.yaml", "config/demo.yaml")])
+SAMPLES = ("config/qasper_sample.yaml", "config/chroma_wikitexts.yaml")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [(), ("config/demo.yaml",), *((name,) for name in SAMPLES), (*SAMPLES, "config/samples.yaml")],
+    ids=lambda names: "+".join(Path(name).stem for name in names) or "config",
+)
 def test_shipped_configs_pass(names):
-    check(load(*names), SCHEMA)
+    check(load("config/config.yaml", *names), SCHEMA)
+
+
+def test_samples_stand_together():
+    config = load("config/config.yaml", *SAMPLES, "config/samples.yaml")
+    alone = [load("config/config.yaml", name) for name in SAMPLES]
+    assert config["corpora"] == [corpus for one in alone for corpus in one["corpora"]]
+    for one in alone:
+        for corpus in one["corpora"]:
+            assert config["definitions"]["corpora"][corpus] == one["definitions"]["corpora"][corpus]
 
 
 BROKEN = [

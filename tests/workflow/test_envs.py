@@ -168,7 +168,7 @@ def test_locks_are_what_resolves_today():
 
 # Small ones, without torch: what a job imports is in its environment, seen in one that holds nothing else.
 @pytest.mark.skipif("CHECK_ENVS" not in os.environ, reason="asks a package index: set CHECK_ENVS to run it")
-@pytest.mark.parametrize("env", ["report", "corpus"])
+@pytest.mark.parametrize("env", ["report", "corpus", "stats"])
 def test_scripts_import_in_a_clean_environment(env, tmp_path):
     venv = tmp_path / "venv"
     subprocess.run((sys.executable, "-m", "venv", venv), check=True)
