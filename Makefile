@@ -4,6 +4,7 @@
 # bench       each speed ratio beside its peer (docs/benchmarks.md)
 # test-llm    the generative stages on a real engine and a tiny model, in .venv-llm
 # test-slurm  the workflow on a real, throw-away SLURM (as root; tests/slurm/up.sh starts it)
+# check-envs  the locks of envs/ are what the package index resolves; scripts import in a clean environment
 # gpu-check   vectors, ties, noise and speed on one NVIDIA GPU
 # Each makes its environment from exact pins when it is missing.
 
@@ -19,7 +20,7 @@ export TOKENIZERS_PARALLELISM := true
 
 DEMO := $(BIN)/snakemake --profile profiles/local --configfile config/demo.yaml
 
-.PHONY: demo test test-llm test-slurm lint bench gpu-check format lock clean unlock
+.PHONY: demo test test-llm test-slurm check-envs lint bench gpu-check format lock clean unlock
 
 demo: $(READY)
 	$(DEMO)
@@ -35,6 +36,9 @@ test-llm: $(LLM_READY)
 test-slurm: $(READY)
 	tests/slurm/up.sh
 	REQUIRE_SLURM=1 $(BIN)/python -m pytest tests/slurm; status=$$?; tests/slurm/down.sh; exit $$status
+
+check-envs: $(READY)
+	CHECK_ENVS=1 $(BIN)/python -m pytest tests/workflow/test_envs.py
 
 gpu-check: $(READY)
 	$(BIN)/python bench/gpu/check.py
