@@ -342,6 +342,14 @@ def prompts():
     return sorted(map(str, Path("resources/prompts").glob("*.jinja")))
 
 
+def prompts_of(definition):
+    """Return the prompts behind what is built from a model's answers.
+
+    Not its shards alone: they say how each document came through, which may stay as it was while the answers change.
+    """
+    return prompts() if asks_model(definition) else []
+
+
 def artifacts(corpus):
     """Return every artifact of a corpus that the grid asks for, so that one that is missing is made again."""
     cells = [

@@ -60,6 +60,7 @@ rule build_structure:
             f"<results>/{wildcards.corpus}/shards/structures/{wildcards.structure}",
             GRID.definition("structures", wildcards.structure),
         ),
+        prompts=lambda wildcards: prompts_of(GRID.definition("structures", wildcards.structure)),
     output:
         structures="<results>/{corpus}/structures/{structure}.parquet",
         sections="<results>/{corpus}/sections/{structure}.parquet",

@@ -145,7 +145,7 @@ rule replicate:
 
 rule check_registration:
     input:
-        record=ancient("<results>/{corpus}/preregistration.jsonl"),
+        record="<results>/{corpus}/preregistration.jsonl",
         scores=scores_of_corpus,
     output:
         table="<results>/{corpus}/registration.parquet",

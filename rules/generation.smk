@@ -70,6 +70,7 @@ rule contextualize:
             f"<results>/{wildcards.corpus}/shards/contexts/{wildcards.boundaries}.{wildcards.contextualizer}",
             GRID.definition("contextualizers", wildcards.contextualizer),
         ),
+        prompts=lambda wildcards: prompts_of(GRID.definition("contextualizers", wildcards.contextualizer)),
     output:
         contexts="<results>/{corpus}/contexts/{boundaries}.{contextualizer}.parquet",
     log:
@@ -127,6 +128,7 @@ rule generate_queries:
         shards=lambda wildcards: shards_of(
             f"<results>/{wildcards.corpus}/shards/queries/generated", queries_of(wildcards.corpus)
         ),
+        prompts=lambda wildcards: prompts_of(queries_of(wildcards.corpus)),
     output:
         queries="<results>/{corpus}/queries.parquet",
         funnel=directory("<results>/{corpus}/query_funnel"),

@@ -1,5 +1,7 @@
 import json
 import logging
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import polars as pl
@@ -86,6 +88,29 @@ def test_the_first_complete_answer_stands(tmp_path):
     assert cache.write(entry("", "length")).text == "good"
     assert cache.write(entry("another")).text == "good"
     assert cache.read("0" * 64).text == "good"
+
+
+@pytest.mark.parametrize("hard_links", [True, False])
+def test_of_answers_written_at_once_one_stands_for_all(tmp_path, monkeypatch, hard_links):
+    if not hard_links:
+        monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(PermissionError("no hard links here")))
+    cache = CompletionCache(tmp_path)
+    n_writers = 8 if hard_links else 1
+    with ThreadPoolExecutor(n_writers) as pool:
+        for n in range(50):
+            key = f"{n:064x}"
+            cache.write(entry("", "error", key=key))
+            told = list(pool.map(lambda w, key=key: cache.write(entry(f"of {w}", key=key)).text, range(n_writers)))
+            assert {*told, cache.read(key).text} == {told[0]}
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+def test_import_mends_recorded_failures(tmp_path):
+    CompletionCache(tmp_path / "a").write(entry("theirs"))
+    export_cache(str(tmp_path / "a"), str(tmp_path / "a.parquet"))
+    CompletionCache(tmp_path / "b").write(entry("", "error", error="the server was down"))
+    assert import_cache(str(tmp_path / "a.parquet"), str(tmp_path / "b")) == 1
+    assert CompletionCache(tmp_path / "b").read("0" * 64).text == "theirs"
 
 
 def test_an_exported_cache_is_imported_whole_and_twice_is_once(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 
 from docstructure.contracts.registration import REGISTRATION
 from docstructure.preregistration import RecordError, build_registration, read_record, record, standing
+from docstructure.report.trust import registration_status
 
 CELL = {"cell": {"metric": "mrr", "embedder": "e", "reranker": "none"}, "contrasts": ["C1"]}
 SIDES = {"C1": ["A3", "A1"]}
@@ -14,33 +15,43 @@ OTHER = {"C1": ["A3", "A0"]}
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "preregistration.jsonl"
+    # where rule preregister writes it
+    return tmp_path / "results" / "demo" / "preregistration.jsonl"
 
 
 def score(path, name="A3"):
-    file = path.parent / "demo" / "cells" / name / "e" / "none" / "scores.parquet"
+    file = path.parent / "cells" / name / "e" / "none" / "scores.parquet"
     file.parent.mkdir(parents=True)
     file.touch()
 
 
 def stands(path, contrasts=SIDES, cell=CELL):
-    return standing(read_record(str(path)), cell, contrasts)
+    table = path.parent / "registration.parquet"
+    build_registration(record=str(path), preregistration=cell, contrasts=contrasts, table=str(table))
+    frame = REGISTRATION.read(table)
+    return standing(frame), *registration_status(frame)
 
 
 def test_a_block_that_was_never_changed_is_unchanged(path):
     record(CELL, SIDES, str(path))
     score(path)
     record(CELL, SIDES, str(path))
-    found = stands(path)
-    assert (found.unchanged, found.changed_back, found.changes) == (True, False, ())
-    assert found.registered == read_record(str(path))[0]["registered"]
+    found, sound, said = stands(path)
+    assert (found.sound, found.changes) == (sound, ()) == (True, ())
+    registered = read_record(str(path))[0]["registered"]
+    assert found.registered["registered"] == registered
+    assert said.startswith(f"unchanged since {registered}")
+    assert "recorded before the first score existed" in said
 
 
 def test_a_change_before_the_first_score_is_none_after_it(path):
     record(CELL, SIDES, str(path))
     record(CELL, OTHER, str(path))
     score(path)
-    assert stands(path, OTHER).unchanged
+    found, sound, said = stands(path, OTHER)
+    assert found.sound
+    assert sound
+    assert said.startswith("unchanged")
 
 
 def test_a_change_after_the_first_score_is_shown_with_its_keys(path):
@@ -49,14 +60,18 @@ def test_a_change_after_the_first_score_is_shown_with_its_keys(path):
     score(path, "A1")
     changed = CELL | {"cell": CELL["cell"] | {"metric": "ndcg@10"}, "contrasts": ["C1", "C2"]}
     record(changed, SIDES | {"C2": ["A3", "P"]}, str(path))
-    found = stands(path, SIDES | {"C2": ["A3", "P"]}, changed)
-    assert not found.unchanged
-    assert found.changes[0].scores == 2
-    assert set(found.changes[0].changes) == {
+    found, sound, said = stands(path, SIDES | {"C2": ["A3", "P"]}, changed)
+    assert not found.sound
+    assert not sound
+    assert found.changes[0]["scores_before"] == 2
+    assert set(found.changes[0]["changes"]) == {
         'contrasts.C2: absent -> ["A3", "P"]',
         'preregistration.cell.metric: "mrr" -> "ndcg@10"',
         'preregistration.contrasts: ["C1"] -> ["C1", "C2"]',
     }
+    assert said.startswith("CHANGED 1 time since")
+    assert "(2 score files existed)" in said
+    assert 'contrasts.C2: absent -> ["A3", "P"]' in said
 
 
 def test_changing_back_does_not_undo_the_change(path):
@@ -64,14 +79,26 @@ def test_changing_back_does_not_undo_the_change(path):
     score(path)
     record(CELL, OTHER, str(path))
     record(CELL, SIDES, str(path))
-    found = stands(path)
-    assert (found.unchanged, found.changed_back, len(found.changes)) == (False, True, 2)
+    found, sound, said = stands(path)
+    assert (found.sound, sound, len(found.changes)) == (False, False, 2)
+    assert said.startswith("CHANGED 2 times")
 
 
-def test_a_block_that_is_not_registered_yet_is_a_change(path):
+def test_a_record_that_was_begun_anew_after_scores_is_not_early(path):
     record(CELL, SIDES, str(path))
-    found = stands(path, OTHER)
-    assert (found.unchanged, found.changes[0].registered) == (False, "not registered yet")
+    score(path)
+    path.unlink()
+    record(CELL, OTHER, str(path))
+    found, sound, said = stands(path, OTHER)
+    assert (found.sound, sound, found.changes) == (False, False, ())
+    assert "1 score file existed already when it was recorded" in said
+
+
+def test_a_block_that_is_not_registered_yet_is_not_sound(path):
+    record(CELL, SIDES, str(path))
+    found, sound, said = stands(path, OTHER)
+    assert (found, sound) == (None, False)
+    assert "not in the record" in said
 
 
 def test_an_entry_that_does_not_count_scores_is_not_trusted_to_be_early(path):
@@ -79,7 +106,7 @@ def test_an_entry_that_does_not_count_scores_is_not_trusted_to_be_early(path):
     record(CELL, OTHER, str(path))
     entries = [json.loads(line) for line in path.read_text().splitlines()]
     path.write_text("".join(json.dumps({k: v for k, v in e.items() if k != "scores"}) + "\n" for e in entries))
-    assert not stands(path, OTHER).unchanged
+    assert not stands(path, OTHER)[1]
 
 
 def test_an_edited_record_is_refused(path):

@@ -1,5 +1,6 @@
 """What reruns after an edit, and what does not."""
 
+import json
 import os
 import re
 
@@ -156,6 +157,15 @@ def test_a_changed_preregistration_is_appended_and_reruns_no_score(copy):
     copy.run("--", "results/tiny/preregistration.jsonl")
     assert record.read_text().startswith(first)
     assert len(record.read_text().splitlines()) == 2
+    n_scores = len(list(copy.path("tiny/cells").rglob("scores.parquet")))
+    assert n_scores > 0
+    assert [json.loads(line)["scores"] for line in record.read_text().splitlines()] == [0, n_scores]
+    # one cell asked for under another block, and back again: the record holds it, and so does the report
+    copy.edit("config/config.yaml", "  contrasts: [C2, C3, C4]\n", "  contrasts: [C1, C2, C3, C4]\n")
+    copy.run("--", "results/tiny/registration.parquet")
+    entries = pl.read_parquet(copy.path("tiny/registration.parquet"))
+    assert entries["scores_before"].to_list() == [0, n_scores, n_scores]
+    assert entries["current"].to_list() == [False, False, True]
 
 
 def test_a_contrast_whose_condition_was_not_asked_for_is_a_row_with_a_status(whole):

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from docstructure.contracts.registration import REGISTRATION
 from docstructure.provenance import commit
 
-SCORES = "*/cells/*/*/*/scores.parquet"
-"""The scores of every corpus, from the folder that the record lies in."""
+SCORES = "cells/*/*/*/scores.parquet"
+"""The scores of a corpus, from the folder that its record lies in."""
 
 ABSENT = "absent"
 
@@ -55,34 +57,22 @@ class RecordError(ValueError):
 
 
 @dataclass(frozen=True)
-class Change:
-    """One change of the registered block after the first score: when, among how many scores, and what."""
-
-    registered: str
-    scores: int | None
-    changes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Standing:
-    """Whether the block of the config that runs is the one that was registered before the first score.
+    """How the block of the config that runs stands to the scores.
 
     Parameters
     ----------
-    unchanged
-        The current block is registered, and no other was registered after the first score.
+    sound
+        It was registered before the first score, and no other was registered after that.
     registered
-        When the block that held at the first score was registered, in UTC.
-    changed_back
-        It was changed after the first score, and is now what it was before.
+        The entry that held at the first score, as a row of `docstructure.contracts.registration`.
     changes
-        Every change after the first score, oldest first; the current block too, where it is not registered yet.
+        Every later entry, oldest first, a change back too.
     """
 
-    unchanged: bool
-    registered: str
-    changed_back: bool
-    changes: tuple[Change, ...]
+    sound: bool
+    registered: Mapping[str, Any]
+    changes: tuple[Mapping[str, Any], ...]
 
 
 def digest_of(preregistration: Mapping[str, Any], contrasts: Mapping[str, Sequence[str]]) -> str:
@@ -114,32 +104,28 @@ def read_record(path: str) -> list[dict[str, Any]]:
     return entries
 
 
-def standing(
-    entries: Sequence[Mapping[str, Any]], preregistration: Mapping[str, Any], contrasts: Mapping[str, Sequence[str]]
-) -> Standing:
-    """Say whether the current block is unchanged since the first score, and what changed and when if not.
+def standing(table: pl.DataFrame) -> Standing | None:
+    """Say whether the current block is unchanged since before the first score, and what changed and when if not.
 
-    The first entry was made before any score, since every score waits for it. A later one counts as made before the
-    first score only where it says that there was none.
+    An entry counts as made before the first score only where it says that there was none: the record may have been
+    deleted and begun anew. What changed while there was no score yet is no change.
 
     Parameters
     ----------
-    entries
-        The record, oldest first; at least one.
-    preregistration, contrasts
-        The block of the config that runs.
+    table
+        ``registration.parquet`` of one corpus.
+
+    Returns
+    -------
+    Standing | None
+        None where the block of the config that runs is not in the record.
     """
-    held = max(index for index, entry in enumerate(entries) if index == 0 or entry.get("scores") == 0)
-    current = {"preregistration": preregistration, "contrasts": contrasts}
-    later = [
-        Change(entry["registered"], entry.get("scores"), tuple(differences(entries[index], entry)))
-        for index, entry in enumerate(entries[held + 1 :], start=held)
-    ]
-    digest = digest_of(preregistration, contrasts)
-    if digest != entries[-1]["digest"]:
-        later.append(Change("not registered yet", None, tuple(differences(entries[-1], current))))
-    back = bool(later) and digest == entries[held]["digest"]
-    return Standing(not later, entries[held]["registered"], back, tuple(later))
+    entries = table.sort("entry").rows(named=True)
+    if not any(entry["current"] for entry in entries):
+        return None
+    held = max((index for index, entry in enumerate(entries) if entry["scores_before"] == 0), default=0)
+    early, later = entries[held]["scores_before"] == 0, entries[held + 1 :]
+    return Standing(early and not later, entries[held], tuple(later))
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:

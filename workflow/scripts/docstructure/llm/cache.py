@@ -1,11 +1,12 @@
 """Answers on disk, found by the content of what was asked; outside the DAG, like the vector store (design.md §6).
 
 Each answer is one small file of its own, ``{first two digits}/{key}.json``: a checksum, then JSON. It is written under
-a name of its own and moved into place whole, so that several jobs on one file system need no lock. A file whose
-checksum does not match is reported and ignored, and the question is asked again.
+a name of its own and linked into place whole, which fails where another job's answer already is: whichever came first
+stands for all, without a lock. A file whose checksum does not match is reported and ignored, and the question is asked
+again.
 
-Answers that failed are kept as well, as a record: `Client` asks again where an engine may be started, and a stage that
-may not start one still knows why there is no answer.
+Answers that failed are kept as well, as a record, in ``{key}.failed.json``: `Client` asks again where an engine may be
+started, and a stage that may not start one still knows why there is no answer.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ from docstructure.llm.sampling import Sampling
 FORMAT = 1
 SHARD_DIGITS = 2
 SUFFIX = ".json"
+FAILED_SUFFIX = ".failed.json"
+COMPLETE = "stop"
 DAMAGED = (ValueError, TypeError, OSError)
 
 LOG = logging.getLogger(__name__)
@@ -76,13 +79,15 @@ class CompletionCache:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
 
-    def path(self, key: str) -> Path:
-        """Return where the answer of a key is or would be."""
-        return self.folder / key[:SHARD_DIGITS] / f"{key}{SUFFIX}"
+    def path(self, key: str, *, failed: bool = False) -> Path:
+        """Return where the complete answer of a key is or would be, or the record of a failed one."""
+        return self.folder / key[:SHARD_DIGITS] / f"{key}{FAILED_SUFFIX if failed else SUFFIX}"
 
     def read(self, key: str) -> Entry | None:
         """Return the stored answer; None when there is none, or when its file is damaged (which is reported)."""
-        path = self.path(key)
+        return self._read(self.path(key), key) or self._read(self.path(key, failed=True), key)
+
+    def _read(self, path: Path, key: str) -> Entry | None:
         try:
             return _unpack(path.read_bytes(), key)
         except FileNotFoundError:
@@ -93,26 +98,47 @@ class CompletionCache:
 
     def write(self, entry: Entry) -> Entry:
         """Store an answer and return what stands: the first complete answer to a question is never replaced."""
-        path = self.path(entry.key)
-        with suppress(*DAMAGED):
-            stored = _unpack(path.read_bytes(), entry.key)
-            if stored.finish_reason == "stop":
+        complete = self.path(entry.key)
+        if entry.finish_reason != COMPLETE:
+            stored = self._read(complete, entry.key)
+            if stored is None:
+                _place(entry, self.path(entry.key, failed=True))
+            return stored or entry
+        if not _place(entry, complete, over=False):
+            stored = self._read(complete, entry.key)
+            if stored is not None:
                 return stored
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{uuid.uuid4().hex}.partial")
-        try:
-            partial.write_bytes(_pack(entry))
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+            _place(entry, complete)
         return entry
 
     def entries(self) -> Iterator[Entry]:
-        """Yield every undamaged answer, by key."""
-        for path in sorted(self.folder.glob(f"{'[0-9a-f]' * SHARD_DIGITS}/*{SUFFIX}")):
-            entry = self.read(path.stem)
+        """Yield every undamaged answer, by key; a complete one instead of the record of a failure."""
+        files = self.folder.glob(f"{'[0-9a-f]' * SHARD_DIGITS}/*{SUFFIX}")
+        for key in sorted({file.name.partition(".")[0] for file in files}):
+            entry = self.read(key)
             if entry is not None:
                 yield entry
+
+
+def _place(entry: Entry, path: Path, *, over: bool = True) -> bool:
+    """Give an entry its place, whole, and return whether it has it: not over another where it may not be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{uuid.uuid4().hex}.partial")
+    try:
+        partial.write_bytes(_pack(entry))
+        if not over:
+            try:
+                os.link(partial, path)
+                return True
+            except FileExistsError:
+                return False
+            except OSError:  # no hard links here: two that answer in the same moment are not told apart
+                if path.exists():
+                    return False
+        partial.replace(path)
+        return True
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def export_cache(folder: str, completions: str) -> int:
@@ -126,12 +152,16 @@ def export_cache(folder: str, completions: str) -> int:
 
 
 def import_cache(completions: str, folder: str) -> int:
-    """Add the answers of an exported file to a cache and return how many were new; what is there stays."""
+    """Add the answers of an exported file to a cache and return how many were new.
+
+    A complete answer that is there stays; the record of a failure does not stand in the way of a complete one.
+    """
     cache = CompletionCache(folder)
     added = 0
     for row in COMPLETIONS.read(completions).iter_rows(named=True):
         entry = Entry(**row)
-        if cache.read(entry.key) is None:
+        stored = cache.read(entry.key)
+        if stored is None or (stored.finish_reason != COMPLETE and entry.finish_reason == COMPLETE):
             cache.write(entry)
             added += 1
     return added

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from docstructure.preregistration import standing
 from docstructure.report.answers import primary
 from docstructure.report.effects import Setting
 from docstructure.report.figures import Bar, Figure, Interval, bars, forest
@@ -69,19 +70,17 @@ def registration_status(table: pl.DataFrame) -> tuple[bool, str]:
     """Return whether the registration of one corpus is sound, and what to say of it."""
     if not table.height:
         return False, "no record of the pre-registration was given to this report: whether it changed is unknown."
-    rows = list(table.sort("entry").iter_rows(named=True))
-    current = [row for row in rows if row["current"]]
-    if not current:
+    found = standing(table)
+    if found is None:
         return False, (
             "the block of this config is not in the record: it was changed and not registered. Run the workflow again."
         )
-    first, late = rows[0], rows[1 : current[-1]["entry"] + 1]
-    if not late:
-        early = not first["scores_before"]
-        return early, f"unchanged since {first['registered']} (digest {first['digest'][:12]}){_early(first)}."
-    times = counted(len(late), "time")
-    changes = "; ".join(_change(row) for row in late)
-    return False, f"CHANGED {times} since it was first recorded on {first['registered']}: {changes}."
+    first = found.registered
+    since = f"since {first['registered']} (digest {first['digest'][:12]}){_early(first)}"
+    if not found.changes:
+        return found.sound, f"unchanged {since}."
+    times = counted(len(found.changes), "time")
+    return False, f"CHANGED {times} {since}: {'; '.join(map(_change, found.changes))}."
 
 
 def _early(row: Mapping[str, Any]) -> str:

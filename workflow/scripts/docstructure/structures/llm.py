@@ -229,19 +229,30 @@ def _conclude(
             chosen.append(first)
             unhelped.append(f"its correction is of no use: {second.failure or summary(second.problems)}")
     failures = [
-        attempt.failure + (f" (paragraphs {part.start} to {part.end - 1})" if len(parts) > 1 else "")
+        attempt.failure + _where(part, parts)
         for part, attempt in zip(parts, chosen, strict=True)
         if attempt.failure
     ]
     if failures:
         return Outcome(document.doc_id, (), "unusable", summary(failures))
-    proposals = [
-        _shift(proposal, part.start)
-        for part, attempt in zip(parts, chosen, strict=True)
-        for proposal in attempt.answer.proposals
-    ]
     malformed = [problem for attempt in chosen for problem in attempt.answer.problems]
-    return settle(document, proposals, corrected, [*malformed, *unhelped])
+    # Each part is repaired by itself: what is proposed about one half says nothing of the other.
+    proposals, broken = list[Proposal](), list[str]()
+    for part, attempt in zip(parts, chosen, strict=True):
+        own = violations(attempt.answer.proposals, part.size)
+        try:
+            legal = repair(attempt.answer.proposals, part.size)
+        except Unusable as reason:
+            found = summary([*malformed, *unhelped, *own])
+            return Outcome(document.doc_id, (), "unusable", f"{reason}{_where(part, parts)}; {found}")
+        proposals += [_shift(proposal, part.start) for proposal in legal]
+        broken += [problem + _where(part, parts) for problem in own]
+    return settle(document, proposals, corrected, [*malformed, *unhelped, *broken])
+
+
+def _where(part: _Part, parts: Sequence[_Part]) -> str:
+    """Return which paragraphs of its document a message counts from, where it was asked about in parts."""
+    return f" (paragraphs {part.start} to {part.end - 1})" if len(parts) > 1 else ""
 
 
 def _shift(proposal: Proposal, by: int) -> Proposal:
