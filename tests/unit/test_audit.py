@@ -123,7 +123,7 @@ def test_sound_artifacts_pass_every_check():
         *check_prefixes(views, VIEW_DEFINITIONS, sets, documents().select("doc_id", "title"), SEPARATOR),
     ]
     assert failed(findings) == []
-    assert len(findings) == 12
+    assert len(findings) == 13
 
 
 def test_a_section_that_disagrees_with_the_paragraph_table_is_found():
@@ -132,6 +132,15 @@ def test_a_section_that_disagrees_with_the_paragraph_table_is_found():
         "structure gold: documents with a tiling or offset violation"
     ]
     assert failed(check_sections("gold", sections().filter(pl.col("section") != 1), documents()))
+
+
+def test_sections_and_chunks_of_a_document_that_is_not_there_are_found():
+    fewer = documents().filter(pl.col("doc_id") != "d3")
+    assert failed(check_sections("gold", sections(), fewer)) == [
+        "structure gold: documents with a tiling or offset violation"
+    ]
+    broken = failed(check_chunks({"induced": chunks()}, fewer, {"d1", "d2"}))
+    assert broken[0] == "chunks induced: documents that they do not tile"
 
 
 def test_chunks_that_do_not_tile_and_documents_without_chunks_are_found():
@@ -167,6 +176,12 @@ def test_a_size_mismatch_of_ten_tokens_and_unequal_counts_are_found():
             ),
             "chunks at another depth",
         ),
+        (view({"d1": "d2", "d2": "d1", "d3": "d2"}), "no permutation"),
+        (
+            view(DERANGED).with_columns(prefix=pl.lit("[D9 › Nowhere] ")),
+            "prefixes that are no path of their donor",
+        ),
+        (view(DERANGED)[:-1], "chunks without one"),
         (view(DERANGED)[::-1], "does not list exactly its chunks"),
     ],
 )

@@ -20,6 +20,7 @@ from docstructure.contracts.queries import QUERIES
 from docstructure.contracts.ranking import RANKING
 from docstructure.contracts.sections import SECTIONS
 from docstructure.contracts.views import VIEWS
+from docstructure.placebo import PlaceboError
 from docstructure.prefixes import verification
 from docstructure.spans import check_tiling
 from docstructure.tree import Section, verify
@@ -126,19 +127,21 @@ def check_sections(structure: str, sections: pl.DataFrame, documents: pl.DataFra
             )
             for row in rows.iter_rows(named=True)
         ]
-        paragraphs, length = tables[str(doc_id)]
-        bad += bool(verify(found, paragraphs, length))
+        table = tables.get(str(doc_id))
+        bad += table is None or bool(verify(found, *table))
     yield Finding(f"structure {structure}: documents with a tiling or offset violation", bad)
 
 
 def check_chunks(chunks: Mapping[str, pl.DataFrame], documents: pl.DataFrame, wanted: set[str]) -> Iterator[Finding]:
     """Count documents that a chunk set does not tile, and eligible documents that it lacks or adds."""
-    lengths = dict(documents.select("doc_id", pl.col("text").str.len_chars()).iter_rows())
+    lengths: dict[str, int] = dict(documents.select("doc_id", pl.col("text").str.len_chars()).iter_rows())
     for name, frame in chunks.items():
         spans: dict[str, list[tuple[int, int]]] = {}
         for doc_id, start, end in frame.select("doc_id", "start", "end").iter_rows():
             spans.setdefault(doc_id, []).append((start, end))
-        broken = sum(bool(check_tiling(found, lengths[doc_id])) for doc_id, found in spans.items())
+        broken = sum(
+            doc_id not in lengths or bool(check_tiling(found, lengths[doc_id])) for doc_id, found in spans.items()
+        )
         yield Finding(f"chunks {name}: documents that they do not tile", broken)
         yield Finding(f"chunks {name}: documents that are eligible or chunked but not both", len(wanted ^ set(spans)))
 
@@ -179,16 +182,48 @@ def check_prefixes(
         if "placebo" not in definitions[name]:
             continue
         depth = definitions[name]["placebo"]["depth"]
-        buckets = verification.residuals(view, chunks[boundaries], titles, depth, separator)
-        excess = buckets.select((pl.col("residual") - pl.col("minimum")).sum()).item()
-        yield Finding(f"placebo {name}: residual assignments above the least possible", excess)
-        yield Finding(f"placebo {name}: pairs whose chunks got different paths", float(buckets["split_pairs"].sum()))
-        LOG.info("placebo %s: %d residual of %d pairs", name, buckets["residual"].sum(), buckets["n_pairs"].sum())
-        for twin, prefix in definitions.items():
-            if twin.split(".")[0] == boundaries and prefix.get("path", {}).get("depth") == depth:
-                there = verification.depths(views[twin], chunks[boundaries], titles, depth, separator)
-                here = verification.depths(view, chunks[boundaries], titles, depth, separator)
-                yield Finding(f"placebo {name} / {twin}: chunks at another depth", _moved(here, there))
+        twins = [
+            twin
+            for twin, prefix in definitions.items()
+            if twin.split(".")[0] == boundaries and prefix.get("path", {}).get("depth") == depth
+        ]
+        own = chunks[boundaries], titles, depth, separator
+        try:
+            findings = [*_check_placebo(name, view, *own), *_check_twins(name, view, twins, views, *own)]
+        except PlaceboError as error:
+            LOG.warning("placebo %s: %s", name, error)
+            findings = [Finding(f"placebo {name}: prefixes that are no path of their donor, or chunks without one", 1)]
+        yield from findings
+
+
+def _check_placebo(
+    name: str, view: pl.DataFrame, chunks: pl.DataFrame, titles: pl.DataFrame, depth: int, separator: str
+) -> Iterator[Finding]:
+    """Check that a placebo deals every path once, and as few as possible to where they are at home."""
+    buckets = verification.residuals(view, chunks, titles, depth, separator)
+    excess = buckets.select((pl.col("residual") - pl.col("minimum")).sum()).item()
+    yield Finding(f"placebo {name}: residual assignments above the least possible", excess)
+    yield Finding(f"placebo {name}: pairs whose chunks got different paths", float(buckets["split_pairs"].sum()))
+    lacking = verification.undealt(view, chunks, titles, depth, separator)
+    yield Finding(f"placebo {name}: paths that no pair bears, so that it is no permutation", lacking)
+    LOG.info("placebo %s: %d residual of %d pairs", name, buckets["residual"].sum(), buckets["n_pairs"].sum())
+
+
+def _check_twins(
+    name: str,
+    view: pl.DataFrame,
+    twins: Sequence[str],
+    views: Mapping[str, pl.DataFrame],
+    chunks: pl.DataFrame,
+    titles: pl.DataFrame,
+    depth: int,
+    separator: str,
+) -> Iterator[Finding]:
+    """Check that a placebo's prefixes are as deep as those of the path views that it stands beside."""
+    here = verification.depths(view, chunks, titles, depth, separator)
+    for twin in twins:
+        there = verification.depths(views[twin], chunks, titles, depth, separator)
+        yield Finding(f"placebo {name} / {twin}: chunks at another depth", _moved(here, there))
 
 
 def _moved(a: pl.DataFrame, b: pl.DataFrame) -> int:

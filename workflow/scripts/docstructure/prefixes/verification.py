@@ -82,6 +82,22 @@ def residuals(
     return pl.DataFrame(rows, schema=RESIDUALS).sort("depth")
 
 
+def undealt(view: pl.DataFrame, chunks: pl.DataFrame, documents: pl.DataFrame, depth: int, separator: str) -> int:
+    """Return how many paths a placebo view gives to no pair: 0 where it is a permutation of them; for the audit.
+
+    A placebo deals every path once, so that both sides of C2 bear the same strings. A pair whose prefix is always
+    truncated may have any of the paths that nobody else has.
+    """
+    frame = _joined(view, chunks, documents, depth, Separator(separator))
+    pairs = frame.group_by("depth", "doc_id", "own").agg(
+        pl.col("donor_doc_id").filter(~pl.col("prefix_truncated")).first().alias("donor"),
+        pl.col("prefix").filter(~pl.col("prefix_truncated")).first().alias("given"),
+    )
+    dealt = pairs.filter(pl.col("given").is_not_null())
+    lacking = pairs.join(dealt, left_on=["doc_id", "own"], right_on=["donor", "given"], how="anti").height
+    return max(0, lacking - (pairs.height - dealt.height))
+
+
 def depths(
     view: pl.DataFrame, chunks: pl.DataFrame, documents: pl.DataFrame, depth: int, separator: str
 ) -> pl.DataFrame:

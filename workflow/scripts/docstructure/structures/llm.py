@@ -229,9 +229,7 @@ def _conclude(
             chosen.append(first)
             unhelped.append(f"its correction is of no use: {second.failure or summary(second.problems)}")
     failures = [
-        attempt.failure + _where(part, parts)
-        for part, attempt in zip(parts, chosen, strict=True)
-        if attempt.failure
+        attempt.failure + _where(part, parts) for part, attempt in zip(parts, chosen, strict=True) if attempt.failure
     ]
     if failures:
         return Outcome(document.doc_id, (), "unusable", summary(failures))
