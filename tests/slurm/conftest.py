@@ -127,7 +127,8 @@ class SlurmCheckout(Checkout):
         log = self.folder / "said.txt"
         with log.open("w") as file:
             process = subprocess.Popen(
-                self.command(*arguments),
+                # a shell that starts its jobs in the background, as CI may, has them ignore Ctrl-C
+                ["env", "--default-signal=INT", *self.command(*arguments)],
                 cwd=self.folder,
                 stdout=file,
                 stderr=subprocess.STDOUT,

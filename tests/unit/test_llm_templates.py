@@ -2,7 +2,7 @@ import pytest
 from jinja2 import UndefinedError
 
 from docstructure.llm import templates
-from docstructure.llm.templates import TemplateError, render, version
+from docstructure.llm.templates import TemplateError, render, versions
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def write(tmp_path, monkeypatch):
 def test_messages_by_role(write):
     write("{# version: 2.1 #}\n{# message: system #}\n\nBe {{ how }}.\n\n{# message: user #}\n{{ text }}\n")
     assert render("t", how="brief", text="a\n\nb ") == (("system", "Be brief."), ("user", "a\n\nb"))
-    assert version("t") == "2.1"
+    assert versions()["t"]["version"] == "2.1"
 
 
 def test_values_are_data(write):
@@ -59,4 +59,4 @@ def test_a_missing_template_is_named(write):
 def test_shipped_templates_state_their_version():
     names = sorted(path.stem for path in templates.PROMPTS.glob("*.jinja"))
     assert {"induction", "induction_correction"} <= set(names)
-    assert all(version(name) for name in names)
+    assert all(versions()[name]["version"] for name in names)

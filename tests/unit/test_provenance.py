@@ -1,7 +1,9 @@
 """What is written beside a cell's scores."""
 
+import hashlib
 import json
 
+from docstructure.llm.templates import PROMPTS
 from docstructure.provenance import commit, model_revisions, write_provenance
 
 
@@ -34,3 +36,20 @@ def test_record_holds_what_made_the_cell_and_is_the_same_twice(tmp_path):
     assert record["packages"]["polars"]
     assert {"scripts", "chunking", "placebo", "metrics"} <= set(record["code"])
     assert record["commit"] == commit()
+
+
+def test_prompts_are_recorded_where_a_model_was_asked(tmp_path):
+    chains = {
+        "classical": {"structure": {"texttiling": {}}},
+        "induced": {"structure": {"llm": {"model": "m"}}},
+        "generated": {"corpus": {"queries": {"generated": {"model": "m"}}}},
+    }
+    for name, definitions in chains.items():
+        write_provenance({"definitions": definitions}, str(tmp_path / name))
+    prompts = {name: json.loads((tmp_path / name).read_text())["prompts"] for name in chains}
+    assert prompts["classical"] == {}
+    assert prompts["induced"] == prompts["generated"]
+    content = (PROMPTS / "induction.jinja").read_bytes()
+    assert prompts["induced"]["induction"]["sha256"] == hashlib.sha256(content).hexdigest()
+    assert content.decode().startswith(f"{{# version: {prompts['induced']['induction']['version']} #}}")
+    assert set(prompts["induced"]) == {path.stem for path in PROMPTS.glob("*.jinja")}

@@ -187,42 +187,33 @@ def check_prefixes(
             for twin, prefix in definitions.items()
             if twin.split(".")[0] == boundaries and prefix.get("path", {}).get("depth") == depth
         ]
-        own = chunks[boundaries], titles, depth, separator
+        own = {"chunks": chunks[boundaries], "documents": titles, "depth": depth, "separator": separator}
         try:
-            findings = [*_check_placebo(name, view, *own), *_check_twins(name, view, twins, views, *own)]
+            findings = [*_check_placebo(name, view, own), *_check_twins(name, view, {t: views[t] for t in twins}, own)]
         except PlaceboError as error:
             LOG.warning("placebo %s: %s", name, error)
             findings = [Finding(f"placebo {name}: prefixes that are no path of their donor, or chunks without one", 1)]
         yield from findings
 
 
-def _check_placebo(
-    name: str, view: pl.DataFrame, chunks: pl.DataFrame, titles: pl.DataFrame, depth: int, separator: str
-) -> Iterator[Finding]:
+def _check_placebo(name: str, view: pl.DataFrame, own: Mapping[str, Any]) -> Iterator[Finding]:
     """Check that a placebo deals every path once, and as few as possible to where they are at home."""
-    buckets = verification.residuals(view, chunks, titles, depth, separator)
+    buckets = verification.residuals(view, **own)
     excess = buckets.select((pl.col("residual") - pl.col("minimum")).sum()).item()
     yield Finding(f"placebo {name}: residual assignments above the least possible", excess)
     yield Finding(f"placebo {name}: pairs whose chunks got different paths", float(buckets["split_pairs"].sum()))
-    lacking = verification.undealt(view, chunks, titles, depth, separator)
+    lacking = verification.undealt(view, **own)
     yield Finding(f"placebo {name}: paths that no pair bears, so that it is no permutation", lacking)
     LOG.info("placebo %s: %d residual of %d pairs", name, buckets["residual"].sum(), buckets["n_pairs"].sum())
 
 
 def _check_twins(
-    name: str,
-    view: pl.DataFrame,
-    twins: Sequence[str],
-    views: Mapping[str, pl.DataFrame],
-    chunks: pl.DataFrame,
-    titles: pl.DataFrame,
-    depth: int,
-    separator: str,
+    name: str, view: pl.DataFrame, twins: Mapping[str, pl.DataFrame], own: Mapping[str, Any]
 ) -> Iterator[Finding]:
     """Check that a placebo's prefixes are as deep as those of the path views that it stands beside."""
-    here = verification.depths(view, chunks, titles, depth, separator)
-    for twin in twins:
-        there = verification.depths(views[twin], chunks, titles, depth, separator)
+    here = verification.depths(view, **own)
+    for twin, path_view in twins.items():
+        there = verification.depths(path_view, **own)
         yield Finding(f"placebo {name} / {twin}: chunks at another depth", _moved(here, there))
 
 

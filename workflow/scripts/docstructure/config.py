@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from docstructure.config_statistics import cutoff_problems, statistics_problems
 from docstructure.grid import Grid
 
 Config = Mapping[str, Any]
@@ -29,11 +30,16 @@ def check(config: Config, schema: Config) -> None:
     ConfigError
         With one line per problem: the key, its value, what is allowed.
     """
-    problems = (
-        list(schema_problems(config, schema)) or list(reference_problems(config)) or list(eligibility_problems(config))
-    )
+    # What follows needs names that are defined, so that problems come in three rounds.
+    problems = list(schema_problems(config, schema)) or list(reference_problems(config)) or list(_later(config))
     if problems:
         raise ConfigError(f"the config has {len(problems)} problem(s):\n" + "\n".join(f"- {line}" for line in problems))
+
+
+def _later(config: Config) -> Iterator[str]:
+    yield from eligibility_problems(config)
+    yield from cutoff_problems(config)
+    yield from statistics_problems(config)
 
 
 def schema_problems(config: Config, schema: Config) -> Iterator[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from docstructure.fingerprint import SCRIPTS, digests
+from docstructure.llm.templates import versions
 from docstructure.models import ModelError, locate
 
 PACKAGES = (
@@ -30,9 +31,15 @@ PACKAGES = (
     "vllm",
 )
 
+ASKS_MODEL = ("llm", "generated")
+"""Kinds of definition that a language model answers."""
+
 
 def write_provenance(made_of: Mapping[str, Any], path: str) -> None:
-    """Write a cell's definitions and settings with commit, code, packages and model revisions.
+    """Write a cell's definitions and settings with commit, code, packages, model revisions and prompts.
+
+    Packages are those of the job that scores. Where every kind of job has an environment of its own, the others' are
+    what ``envs/`` pins at the commit, and what they compute is keyed by their versions.
 
     Parameters
     ----------
@@ -49,11 +56,19 @@ def write_provenance(made_of: Mapping[str, Any], path: str) -> None:
         "python": platform.python_version(),
         "machine": platform.machine(),
         "models": dict(sorted(model_revisions(made_of))),
+        "prompts": versions() if asks_model(made_of.get("definitions")) else {},
     }
     target = Path(path)
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     partial.write_text(json.dumps(record, indent=2, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
     partial.replace(target)
+
+
+def asks_model(definitions: Any) -> bool:  # noqa: ANN401 (any definition)
+    """Return whether anything that a cell is made of was asked of a language model."""
+    if not isinstance(definitions, Mapping):
+        return False
+    return any(key in ASKS_MODEL or asks_model(entry) for key, entry in definitions.items())
 
 
 def commit() -> dict[str, Any] | None:

@@ -87,25 +87,25 @@ class CompletionCache:
         """Return the stored answer; None when there is none, or when its file is damaged (which is reported)."""
         return self._read(self.path(key), key) or self._read(self.path(key, failed=True), key)
 
-    def _read(self, path: Path, key: str) -> Entry | None:
+    def _read(self, path: Path, key: str, *, level: int = logging.WARNING) -> Entry | None:
         try:
             return _unpack(path.read_bytes(), key)
         except FileNotFoundError:
             return None
         except DAMAGED as error:
-            LOG.warning("%s is damaged and ignored, its question is asked again: %s", path, error)
+            LOG.log(level, "%s is damaged and ignored, its question is asked again: %s", path, error)
             return None
 
     def write(self, entry: Entry) -> Entry:
         """Store an answer and return what stands: the first complete answer to a question is never replaced."""
         complete = self.path(entry.key)
         if entry.finish_reason != COMPLETE:
-            stored = self._read(complete, entry.key)
+            stored = self._read(complete, entry.key, level=logging.DEBUG)
             if stored is None:
                 _place(entry, self.path(entry.key, failed=True))
             return stored or entry
         if not _place(entry, complete, over=False):
-            stored = self._read(complete, entry.key)
+            stored = self._read(complete, entry.key, level=logging.DEBUG)
             if stored is not None:
                 return stored
             _place(entry, complete)

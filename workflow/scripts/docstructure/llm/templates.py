@@ -49,15 +49,12 @@ class Prompt:
         File name without suffix.
     version
         From its first line.
-    digest
-        SHA-256 of its bytes, hex, for provenance.
     parts
         Role and compiled body of each message.
     """
 
     name: str
     version: str
-    digest: str
     parts: tuple[tuple[str, Template], ...]
 
     def render(self, values: Mapping[str, object]) -> Messages:
@@ -84,9 +81,22 @@ def render(name: str, **values: object) -> Messages:
     return load(path_of(name)).render(values)
 
 
-def version(name: str) -> str:
-    """Return the version that a template states."""
-    return load(path_of(name)).version
+def versions() -> dict[str, dict[str, str]]:
+    """Return version and SHA-256 of every template, for provenance; nothing is compiled."""
+    found = {}
+    for path in sorted(PROMPTS.glob("*.jinja")):
+        content = path.read_bytes()
+        found[path.stem] = {"version": _version_of(path, content)[0], "sha256": hashlib.sha256(content).hexdigest()}
+    return found
+
+
+def _version_of(path: Path, content: bytes) -> tuple[str, str]:
+    """Return the version that a template states, and what follows it."""
+    source = content.decode("utf-8")
+    head = _VERSION.match(source)
+    if head is None:
+        raise TemplateError(f"{path}: its first line is not a version, as {{# version: 1 #}}")
+    return head.group(1), source[head.end() :]
 
 
 @cache
@@ -97,11 +107,8 @@ def load(path: Path) -> Prompt:
     if not path.is_file():
         raise TemplateError(f"prompt template {path} does not exist")
     content = path.read_bytes()
-    source = content.decode("utf-8")
-    head = _VERSION.match(source)
-    if head is None:
-        raise TemplateError(f"{path}: its first line is not a version, as {{# version: 1 #}}")
-    before, *pieces = _MESSAGE.split(source[head.end() :])
+    stated, body = _version_of(path, content)
+    before, *pieces = _MESSAGE.split(body)
     roles, bodies = pieces[::2], pieces[1::2]
     if before.strip() or not roles or not set(roles) <= set(ROLES):
         raise TemplateError(
@@ -109,5 +116,5 @@ def load(path: Path) -> Prompt:
             f"{', '.join(ROLES)}; found {', '.join(roles) or 'none'}"
         )
     environment = Environment(undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True)
-    parts = tuple((role, environment.from_string(body)) for role, body in zip(roles, bodies, strict=True))
-    return Prompt(path.stem, head.group(1), hashlib.sha256(content).hexdigest(), parts)
+    parts = tuple((role, environment.from_string(text)) for role, text in zip(roles, bodies, strict=True))
+    return Prompt(path.stem, stated, parts)

@@ -73,7 +73,7 @@ def _read(cell: Mapping[str, str], command: str) -> CellRecord:
 
 
 def agreements(cells: Sequence[CellRecord]) -> list[Agreement]:
-    """Return commit, Python, machine, packages and models with the cells that each value made."""
+    """Return commit, Python, machine, models, prompts and packages with the cells that each value made."""
     rows: dict[str, dict[str, int]] = {}
     for cell in cells:
         for name, value in _facts(cell.made_of):
@@ -95,6 +95,10 @@ def _facts(made_of: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("machine", str(made_of.get("machine"))),
     ]
     facts += [(f"model {name}", str(value)) for name, value in made_of.get("models", {}).items()]
+    facts += [
+        (f"prompt {name}", f"version {prompt['version']}, SHA-256 {prompt['sha256'][:16]}")
+        for name, prompt in made_of.get("prompts", {}).items()
+    ]
     return facts + [(name, str(value)) for name, value in made_of.get("packages", {}).items()]
 
 
