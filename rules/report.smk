@@ -36,6 +36,7 @@ rule report_tables:
             "conditions": list(config["conditions"]),
             "cell": plain(config["preregistration"]["cell"]),
             "bootstrap_iters": config["statistics"]["bootstrap_iters"],
+            "confidence": config["statistics"]["confidence"],
         },
     script:
         "../workflow/scripts/report_tables.py"

@@ -2,8 +2,11 @@
 
 import polars as pl
 
+from docstructure.contracts.audit import AUDIT
 from docstructure.contracts.contrasts import CONTRASTS
-from docstructure.report.tables import audit_table, contrasts_table, means_table
+from docstructure.contracts.means import MEANS
+from docstructure.report.answers import Inference
+from docstructure.report.tables import audit_table, build_tables, contrasts_table, means_table
 
 CELL = {"metric": "cov_ndcg@10", "embedder": "e", "reranker": "none"}
 
@@ -32,9 +35,9 @@ def contrast(**change):
     return row | change
 
 
-def table(*rows):
+def table(*rows, alpha=0.05):
     frame = CONTRASTS.check(CONTRASTS.frame(list(rows)), "x")
-    return contrasts_table(frame.select(pl.lit("wiki").alias("corpus"), pl.all()), CELL, 10_000)
+    return contrasts_table(frame.select(pl.lit("wiki").alias("corpus"), pl.all()), CELL, Inference(alpha, 10_000))
 
 
 def test_a_p_of_zero_is_below_what_the_replicates_can_tell():
@@ -52,6 +55,33 @@ def test_a_contrast_that_was_not_tested_says_why_and_prints_no_number():
     assert "corpus wiki declares no structure gold" in line
     assert line.count("n/a") == 7
     assert "0." not in line
+
+
+def test_intervals_are_named_by_their_coverage():
+    assert "| 95 % CI " in table(contrast())
+    wide = table(contrast(), alpha=0.01)
+    assert "| 99 % CI " in wide
+    assert "95 %" not in wide
+
+
+def test_the_stage_takes_the_coverage_of_the_run(tmp_path):
+    CONTRASTS.write(CONTRASTS.frame([contrast()]), str(tmp_path / "contrasts.parquet"))
+    files = {f"{name}_{form}": str(tmp_path / f"{name}.{form}") for name in ("contrasts", "means", "audit")
+             for form in ("csv", "md")}  # fmt: skip
+    for contract in (MEANS, AUDIT):
+        contract.write(contract.frame([]), str(tmp_path / f"{contract.name}.parquet"))
+    build_tables(
+        corpora=["wiki"],
+        conditions=["A1", "A3"],
+        cell=CELL,
+        bootstrap_iters=10_000,
+        confidence=0.9,
+        contrast_files=[str(tmp_path / "contrasts.parquet")],
+        mean_files=[str(tmp_path / "means.parquet")],
+        audit_files=[str(tmp_path / "audit.parquet")],
+        **files,
+    )
+    assert "| 90 % CI " in (tmp_path / "contrasts.md").read_text()
 
 
 def test_other_cells_stay_out_of_the_table():

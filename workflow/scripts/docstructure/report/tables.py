@@ -11,6 +11,7 @@ from docstructure.contracts.audit import AUDIT
 from docstructure.contracts.contract import Contract
 from docstructure.contracts.contrasts import CONTRASTS
 from docstructure.contracts.means import MEANS
+from docstructure.report.answers import Inference
 
 Row = Mapping[str, object]
 
@@ -21,6 +22,7 @@ def build_tables(
     conditions: Sequence[str],
     cell: Mapping[str, str],
     bootstrap_iters: int,
+    confidence: float,
     contrast_files: Sequence[str],
     mean_files: Sequence[str],
     audit_files: Sequence[str],
@@ -43,6 +45,8 @@ def build_tables(
         The pre-registered metric, embedder and reranker.
     bootstrap_iters
         Replicates behind each p: a p of 0 is printed as below 2 / bootstrap_iters.
+    confidence
+        Coverage of the intervals.
     contrast_files, mean_files, audit_files
         One per corpus.
     contrasts_csv, contrasts_md, means_csv, means_md, audit_csv, audit_md
@@ -51,10 +55,11 @@ def build_tables(
     contrasts = _stack(CONTRASTS, corpora, contrast_files)
     means = _stack(MEANS, corpora, mean_files)
     audit = _stack(AUDIT, corpora, audit_files)
+    inference = Inference(alpha=round(1 - confidence, 12), bootstrap_iters=bootstrap_iters)
     contrasts.write_csv(contrasts_csv)
     means.write_csv(means_csv)
     audit.write_csv(audit_csv)
-    Path(contrasts_md).write_text(contrasts_table(contrasts, cell, bootstrap_iters), encoding="utf-8")
+    Path(contrasts_md).write_text(contrasts_table(contrasts, cell, inference), encoding="utf-8")
     Path(means_md).write_text(means_table(means, conditions, cell), encoding="utf-8")
     Path(audit_md).write_text(audit_table(audit), encoding="utf-8")
 
@@ -70,15 +75,16 @@ def _where(cell: Mapping[str, str]) -> str:
     return f"{cell['metric']}, {cell['embedder']}, reranker {cell['reranker']}"
 
 
-def contrasts_table(contrasts: pl.DataFrame, cell: Mapping[str, str], bootstrap_iters: int) -> str:
+def contrasts_table(contrasts: pl.DataFrame, cell: Mapping[str, str], inference: Inference) -> str:
     """Return the confirmatory contrasts as a Markdown table, one row per contrast and corpus."""
     rows = contrasts.filter(
         (pl.col("metric") == cell["metric"])
         & (pl.col("embedder") == cell["embedder"])
         & (pl.col("reranker") == cell["reranker"])
     ).sort("contrast", maintain_order=True)
-    header = ("Contrast", "Corpus", "Δ", "95 % CI", "p (bootstrap)", "p (Holm)", "d_z", "p (MixedLM)", "n (docs)", "")
-    body = [_contrast_row(row, 2 / bootstrap_iters) for row in rows.iter_rows(named=True)]
+    tests = ("p (bootstrap)", "p (Holm)", "d_z", "p (MixedLM)")
+    header = ("Contrast", "Corpus", "Δ", inference.confidence, *tests, "n (docs)", "")
+    body = [_contrast_row(row, inference.smallest) for row in rows.iter_rows(named=True)]
     return f"Contrasts in the pre-registered cell ({_where(cell)})\n\n{_markdown(header, body)}"
 
 
