@@ -7,11 +7,12 @@ import polars as pl
 import pytest
 import yaml
 
+from docstructure.contracts.means import MEANS
 from docstructure.contracts.replication import REPLICATION, VERDICTS
 from docstructure.replication.expected import ExpectedError, Number, load
 from docstructure.replication.run import QUANTITIES
 from docstructure.replication.stage import CONTRACTS, build_replication, replicate
-from tests.unit.paper_run import PaperRun
+from tests.unit.paper_run import PaperRun, filled
 
 EXPECTED = str(Path(__file__).parents[2] / "resources" / "expected.yaml")
 PAPER = load(EXPECTED)
@@ -149,6 +150,46 @@ def test_the_papers_corpus_under_another_embedder_is_compared_by_direction_only(
     # diagnostics know no embedder: they are compared as ever
     assert by_kind == {True: {True}, False: {False}}
     assert {row["verdict"] for row in rows if row["quantity"] == "delta" and row["reranker"] == "none"} == {SAME}
+
+
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_section_recall_is_of_the_papers_cells_alone(corpus):
+    run = PaperRun(PAPER, corpus)
+    place = {"metric": "section_recall", "reranker": "none"}
+    before = {row["id"]: row for row in replicate(PAPER, corpus, CELL, run.tables())}
+    extra = [
+        {"condition": "A4", "embedder": "mini", "mean": 0.01},
+        {"condition": "G4", "embedder": "mini", "mean": 0.99},
+        {"condition": "X4", "embedder": CELL["embedder"], "mean": 0.01},
+        {"condition": "X5", "embedder": CELL["embedder"], "mean": 0.99},
+    ]
+    tables = run.tables()
+    tables["means"] = pl.concat([tables["means"], MEANS.frame([filled(MEANS, place | row) for row in extra])])
+    after = {row["id"]: row for row in replicate(PAPER, corpus, CELL, tables)}
+    for end in ("min", "max"):
+        name = f"s64.section_recall.{end}.{corpus}"
+        assert after[name] == before[name]
+        assert after[name]["verdict"] == WITHIN
+
+
+def test_section_recall_is_over_both_embedders_of_the_paper():
+    run = PaperRun(PAPER, "qasper")
+    run.means["A4", "weak", "none", "section_recall"] = 0.05
+    found = {row["id"]: row for row in replicate(PAPER, "qasper", CELL, run.tables())}
+    assert found["s64.section_recall.min.qasper"]["measured"] == 0.05
+    assert found["s64.section_recall.min.qasper"]["verdict"] == DIFFERENT
+
+
+def test_section_recall_is_not_compared_under_another_embedder():
+    tables = PaperRun(PAPER, "qasper").tables()
+    strong = PAPER.roles["embedders"]["strong"]
+    tables["means"] = tables["means"].with_columns(embedder=tables["means"]["embedder"].replace(strong, "mini"))
+    rows = replicate(PAPER, "qasper", CELL | {"embedder": "mini"}, tables)
+    assert not [row["id"] for row in rows if row["quantity"].startswith("section_recall")]
+
+
+def test_the_papers_conditions_are_those_of_its_table_2():
+    assert set(PAPER.conditions) == {"A0", "A1", "A2", "A3", "P", "A4", "G2", "G3", "G4"}
 
 
 def test_every_tolerance_has_a_reason_and_holds_what_the_paper_prints():

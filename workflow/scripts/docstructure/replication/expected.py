@@ -12,6 +12,8 @@ from docstructure.replication.tolerances import RULES
 
 BOUNDS = ("exactly", "below", "sign")
 CLAIMS = ("effect", "null", "")
+OVER_CELLS = ("section_recall_min", "section_recall_max")
+"""Quantities over several cells of the paper: they name no embedder, and depend on which were run."""
 
 
 class ExpectedError(ValueError):
@@ -33,7 +35,8 @@ class Number:
     tolerance
         One rule of `docstructure.replication.tolerances`, with what it needs.
     metric, embedder, reranker
-        The cell, by the paper's roles (weak, strong; none, cross_encoder); empty for a diagnostic.
+        The cell, by the paper's roles (weak, strong; none, cross_encoder); empty for a diagnostic, and for what is
+        over several cells.
     table, where
         Diagnostics table whose column `quantity` is it, and the row; empty where it is computed.
     bound
@@ -66,6 +69,11 @@ class Number:
         if self.unit <= 0:
             raise ExpectedError(f"{self.id}: unit is {self.unit}; it is one unit of the last printed digit")
 
+    @property
+    def of_cells(self) -> bool:
+        """Whether it depends on an embedder; diagnostics do not."""
+        return bool(self.embedder) or self.quantity in OVER_CELLS
+
 
 @dataclass(frozen=True)
 class Expected:
@@ -78,6 +86,11 @@ class Expected:
     def corpora(self) -> tuple[str, ...]:
         """The paper's corpora."""
         return tuple(dict.fromkeys(number.corpus for number in self.numbers))
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The paper's conditions: those that it prints a mean of."""
+        return tuple(dict.fromkeys(number.subject for number in self.numbers if number.quantity == "mean"))
 
 
 def load(path: str) -> Expected:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -35,11 +35,14 @@ class Run:
         measured.
     embedders, rerankers
         The paper's role to the name in this run.
+    conditions
+        The paper's conditions: a run may have others, which no range of the paper is over.
     """
 
     tables: Mapping[str, pl.DataFrame]
     embedders: Mapping[str, str]
     rerankers: Mapping[str, str]
+    conditions: Collection[str]
 
     def measure(self, number: Number) -> Measured:
         """Return what this run has for a number of the paper."""
@@ -136,12 +139,16 @@ class Run:
 
     def _section_recall(self, number: Number) -> Measured:
         means = self.tables.get("means")
-        none = self.rerankers.get(NONE, NONE)
         rows = {}
         if means is not None:
-            chosen = means.filter((pl.col("metric") == "section_recall") & (pl.col("reranker") == none))
+            chosen = means.filter(
+                (pl.col("metric") == "section_recall")
+                & (pl.col("reranker") == self.rerankers.get(NONE, NONE))
+                & pl.col("embedder").is_in(list(self.embedders.values()))
+                & pl.col("condition").is_in(list(self.conditions))
+            )
             rows = {f"{row['condition']}/{row['embedder']}": row["mean"] for row in chosen.iter_rows(named=True)}
-        return _extreme(rows, number.quantity, "no two-stage condition was run")
+        return _extreme(rows, number.quantity, "no two-stage cell of the paper was run")
 
     def _evidence(self, _: Number) -> Measured:
         funnel = self.tables.get("funnel_summary")

@@ -92,12 +92,13 @@ def replicate(
 ) -> list[dict[str, Any]]:
     """Return one row per number of the paper that applies to a corpus of a run, in the order of expected.yaml."""
     same_embedder = paper.roles["embedders"]["strong"] == cell["embedder"]
-    run = Run(tables, {**paper.roles["embedders"], "strong": cell["embedder"]}, paper.roles["rerankers"])
+    embedders = {**paper.roles["embedders"], "strong": cell["embedder"]}
+    run = Run(tables, embedders, paper.roles["rerankers"], paper.conditions)
     rows = []
     for number in paper.numbers:
         if corpus in paper.corpora and number.corpus != corpus:
             continue
-        if number.corpus == corpus and (same_embedder or not number.embedder):
+        if number.corpus == corpus and (same_embedder or not number.of_cells):
             rows.append(_compared(number, corpus, run.measure(number)))
         elif is_directional(number) and (number.embedder == "strong" or same_embedder):
             rows.append(_direction(number, corpus, run.measure(number)))

@@ -139,7 +139,7 @@ def _bound(row: Row, detectable: float | None) -> str:
     largest = max(abs(row["ci_low"]), abs(row["ci_high"]))
     known = f" An effect beyond ±{fixed(largest, 4)} is unlikely; a smaller one is neither shown nor excluded."
     if detectable is not None:
-        known += f" This corpus detects {fixed(detectable, 4)} reliably."
+        known += f" In a single test, before any correction, this corpus detects {fixed(detectable, 4)} reliably."
     return known
 
 

@@ -169,7 +169,10 @@ def power(sources: Sources, setting: Setting) -> Panel:
         curve = _same(("corpus", "contrast", "effect", "power"))
         tables.append(tabulate(table, "Power at given effects", curve))
     notes = without(sources.absent("power"), "Power")
-    lead = "The smallest true difference that this corpus's documents and queries would show reliably."
+    lead = (
+        "The smallest true difference that this corpus's documents and queries would show reliably in a single test; "
+        "the first step of a correction for four contrasts needs one about a fifth larger."
+    )
     return Panel("power", "Power", lead, tables=tables, notes=notes, exploratory=True)
 
 
@@ -304,7 +307,7 @@ def _read_truncation(rows: Rows) -> str:
 
 def _read_costs(rows: Rows) -> str:
     seconds = sum(row["seconds"] for row in rows)
-    return f"{counted(len(rows), 'job')}, {fixed(seconds / 60, 1)} minutes of wall-clock time in all."
+    return f"{counted(len(rows), 'job')}, {fixed(seconds / 60, 1)} minutes of wall-clock time in all that were timed."
 
 
 def _read_residuals(rows: Rows) -> str:
