@@ -1,8 +1,9 @@
 import pytest
 from jinja2 import UndefinedError
 
-from docstructure.llm import templates
-from docstructure.llm.templates import TemplateError, render, versions
+from docstructure.llm import template_files as templates
+from docstructure.llm.template_files import TemplateError, versions
+from docstructure.llm.templates import render
 
 
 @pytest.fixture

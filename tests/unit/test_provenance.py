@@ -3,7 +3,7 @@
 import hashlib
 import json
 
-from docstructure.llm.templates import PROMPTS
+from docstructure.llm.template_files import PROMPTS
 from docstructure.provenance import commit, model_revisions, write_provenance
 
 

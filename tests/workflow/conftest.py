@@ -34,6 +34,7 @@ rerankers: [none]
 tokenizer: all-minilm-l6-v2
 threads: {embed: 2, rank: 1, rerank: 1}
 chunking: {t_max: 80, t_min: 20}
+metrics: [cov_ndcg@10, ndcg@10, recall@20, mrr, coverage@512t, coverage@1024t, coverage@2048t]
 top_k: 20
 statistics: {bootstrap_iters: 200, mixed_models: false}
 definitions:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from docstructure.fingerprint import SCRIPTS, digests
-from docstructure.llm.templates import versions
+from docstructure.llm.template_files import versions
 from docstructure.models import ModelError, locate
 
 PACKAGES = (

@@ -15,7 +15,6 @@ key through the prompts that it makes.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,19 +23,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docstructure.llm.request import Messages
+from docstructure.llm.template_files import TemplateError, path_of, version_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-PROMPTS = Path(__file__).resolve().parents[4] / "resources" / "prompts"
 ROLES = ("system", "user", "assistant")
 
-_VERSION = re.compile(r"\{# version: ([A-Za-z0-9.]+) #\}\n")
 _MESSAGE = re.compile(r"^\{# message: ([a-z]+) #\}\n", re.MULTILINE)
-
-
-class TemplateError(ValueError):
-    """A template is missing or not written as one; the message names the file."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +57,6 @@ class Prompt:
         return tuple((role, content) for role, content in rendered if content)
 
 
-def path_of(name: str) -> Path:
-    """Return the file of a template."""
-    return PROMPTS / f"{name}.jinja"
-
-
 def render(name: str, **values: object) -> Messages:
     """Render resources/prompts/{name}.jinja.
 
@@ -81,24 +70,6 @@ def render(name: str, **values: object) -> Messages:
     return load(path_of(name)).render(values)
 
 
-def versions() -> dict[str, dict[str, str]]:
-    """Return version and SHA-256 of every template, for provenance; nothing is compiled."""
-    found = {}
-    for path in sorted(PROMPTS.glob("*.jinja")):
-        content = path.read_bytes()
-        found[path.stem] = {"version": _version_of(path, content)[0], "sha256": hashlib.sha256(content).hexdigest()}
-    return found
-
-
-def _version_of(path: Path, content: bytes) -> tuple[str, str]:
-    """Return the version that a template states, and what follows it."""
-    source = content.decode("utf-8")
-    head = _VERSION.match(source)
-    if head is None:
-        raise TemplateError(f"{path}: its first line is not a version, as {{# version: 1 #}}")
-    return head.group(1), source[head.end() :]
-
-
 @cache
 def load(path: Path) -> Prompt:
     """Read a template file."""
@@ -107,7 +78,7 @@ def load(path: Path) -> Prompt:
     if not path.is_file():
         raise TemplateError(f"prompt template {path} does not exist")
     content = path.read_bytes()
-    stated, body = _version_of(path, content)
+    stated, body = version_of(path, content)
     before, *pieces = _MESSAGE.split(body)
     roles, bodies = pieces[::2], pieces[1::2]
     if before.strip() or not roles or not set(roles) <= set(ROLES):
