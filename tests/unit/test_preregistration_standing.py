@@ -5,7 +5,8 @@ import json
 import pytest
 
 from docstructure.contracts.registration import REGISTRATION
-from docstructure.preregistration import RecordError, build_registration, read_record, record, standing
+from docstructure.preregistration import RecordError, build_registration, read_record, record
+from docstructure.report.registration import standing
 from docstructure.report.trust import registration_status
 
 CELL = {"cell": {"metric": "mrr", "embedder": "e", "reranker": "none"}, "contrasts": ["C1"]}

@@ -75,10 +75,10 @@ def _ladder(definitions: Config, key: str, steps: Sequence[str]) -> Iterator[str
             yield f"{key}: is {_listed(steps)}, of {axis} {_listed(values)}; allowed: conditions of the same {axis}"
     prefixes = [definitions["prefixes"][definitions["conditions"][step]["prefix"]] for step in steps]
     depths = [_depth(prefix) for prefix in prefixes]
-    first = depths[0]
-    if first is None or depths != list(range(first, first + len(depths))):
+    known = [depth for depth in depths if depth is not None]
+    if len(known) < len(depths) or known != sorted(known):
         shown = _listed(["no path" if depth is None else depth for depth in depths])
-        yield f"{key}: is {_listed(steps)}, of depths {shown}; allowed: heading paths, each one level deeper"
+        yield f"{key}: is {_listed(steps)}, of depths {shown}; allowed: heading paths, none shallower than the last"
     # Placebos of several draws, or placebos beside true paths, differ in more than depth.
     drawn = {(kind, prefix[kind].get("seed")) for prefix in prefixes for kind in prefix if kind != "none"}
     if len(drawn) > 1:

@@ -6,11 +6,8 @@ import datetime
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import polars as pl
 
 from docstructure.contracts.registration import REGISTRATION
 from docstructure.provenance import commit
@@ -56,25 +53,6 @@ class RecordError(ValueError):
     """The record is missing, empty or damaged; the message names the file and the line."""
 
 
-@dataclass(frozen=True)
-class Standing:
-    """How the block of the config that runs stands to the scores.
-
-    Parameters
-    ----------
-    sound
-        It was registered before the first score, and no other was registered after that.
-    registered
-        The entry that held at the first score, as a row of `docstructure.contracts.registration`.
-    changes
-        Every later entry, oldest first, a change back too.
-    """
-
-    sound: bool
-    registered: Mapping[str, Any]
-    changes: tuple[Mapping[str, Any], ...]
-
-
 def digest_of(preregistration: Mapping[str, Any], contrasts: Mapping[str, Sequence[str]]) -> str:
     """Return the SHA-256 of a registered block."""
     block = {"preregistration": preregistration, "contrasts": contrasts}
@@ -102,30 +80,6 @@ def read_record(path: str) -> list[dict[str, Any]]:
             raise RecordError(f"{path}: line {number}: the digest is not that of its block; the record was edited")
         entries.append(entry)
     return entries
-
-
-def standing(table: pl.DataFrame) -> Standing | None:
-    """Say whether the current block is unchanged since before the first score, and what changed and when if not.
-
-    An entry counts as made before the first score only where it says that there was none: the record may have been
-    deleted and begun anew. What changed while there was no score yet is no change.
-
-    Parameters
-    ----------
-    table
-        ``registration.parquet`` of one corpus.
-
-    Returns
-    -------
-    Standing | None
-        None where the block of the config that runs is not in the record.
-    """
-    entries = table.sort("entry").rows(named=True)
-    if not any(entry["current"] for entry in entries):
-        return None
-    held = max((index for index, entry in enumerate(entries) if entry["scores_before"] == 0), default=0)
-    early, later = entries[held]["scores_before"] == 0, entries[held + 1 :]
-    return Standing(early and not later, entries[held], tuple(later))
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:

@@ -128,10 +128,8 @@ class Run:
         return Measured(float(str(row["delta"])), None, _said(float(str(row["p"])), "unadjusted"))
 
     def _gain(self, number: Number) -> Measured:
-        means = self.tables.get("means")
-        conditions = [] if means is None else list(dict.fromkeys(means["condition"]))
         gains = {}
-        for condition in conditions:
+        for condition in self.conditions:
             after, before = self._mean(condition, number), self._mean(condition, number, NONE)
             if after is not None and before is not None:
                 gains[condition] = after - before

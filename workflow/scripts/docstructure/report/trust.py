@@ -8,12 +8,12 @@ from typing import Any
 
 import polars as pl
 
-from docstructure.preregistration import standing
 from docstructure.report.answers import primary
 from docstructure.report.effects import Setting
 from docstructure.report.figures import Bar, Figure, Interval, bars, forest
 from docstructure.report.numbers import counted, fixed, interval, joined, share, signed
 from docstructure.report.panel import Panel, Plot, Table, tabulate, without
+from docstructure.report.registration import standing
 from docstructure.report.sources import Sources
 from docstructure.report.verdict import Verdict
 
