@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -247,3 +249,39 @@ def test_missing_files_and_wrong_encodings_are_named(tmp_path, name):
 def test_options_are_checked(options, message):
     with pytest.raises(ValueError, match=message):
         Options(folder="f", **options)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"_id": "q", "text": "a \\ud800 b"}', r"queries.jsonl, line 1: text: half of a surrogate pair"),
+        ('{"_id": "q", "text": "a", "metadata": {"x": [1, "\\udfff"]}}', r"line 1: metadata.x\[1\]: half of a"),
+        ('{"_id": "q", "\\ud800": "a"}', r"line 1: key '\\ud800': half of a"),
+        ('{"_id": ' + "[" * 100_000, r"queries.jsonl, line 1: the JSON is nested too deeply"),
+        ('{"_id": ' + "1" * 10_000 + "}", r"queries.jsonl, line 1: not JSON: Exceeds the limit"),
+    ],
+)
+def test_json_that_cannot_be_kept_is_named(tmp_path, line, message):
+    with pytest.raises(CorpusError, match=message):
+        make(tmp_path, queries=[line + "\n"], qrels=[("q", "d1", 1)])
+
+
+def test_a_whole_surrogate_pair_is_a_character(tmp_path):
+    corpus = make(tmp_path, queries=['{"_id": "q", "text": "\\ud83d\\ude00?"}\n'], qrels=[("q", "d1", 1)])
+    assert corpus.queries[0].query == "\U0001f600?"
+
+
+@pytest.mark.parametrize("title", ["Cats", "\ud800"])
+def test_nothing_is_written_unless_every_table_is_sound(tmp_path, monkeypatch, title):
+    corpus = make(tmp_path, queries=[query("q")], qrels=[("q", "d1", 1)])
+    item = corpus.funnels["corpus"][0]
+    if title == "Cats":
+        bad = replace(corpus, funnels={**corpus.funnels, "corpus": [item, item]})
+    else:
+        bad = replace(corpus, documents=[replace(corpus.documents[0], title=title), *corpus.documents[1:]])
+    monkeypatch.setattr("docstructure.corpora.stage.BUILDERS", SimpleNamespace(resolve=lambda _: (None, lambda _: bad)))
+    out = tmp_path / "out"
+    paths = [str(out / f"{name}.parquet") for name in ("documents", "headings", "queries")]
+    with pytest.raises(ValueError, match=r"repeats|half of a surrogate pair: '\\ud800'"):
+        build_corpus("c", {}, *paths, str(out / "funnel"))
+    assert not out.exists()

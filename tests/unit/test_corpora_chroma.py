@@ -313,3 +313,26 @@ def test_chromas_wikitexts_headings_and_text_as_counted_from_the_file():
     )
     text_lines = [line for line in lines if line.strip() and line not in titles and line not in sections]
     assert [line for document in corpus.documents for line in document.text.split("\n\n")] == text_lines
+
+
+@pytest.mark.parametrize(
+    ("references", "message"),
+    [
+        (
+            '[{"content": "\\ud800", "start_index": 53, "end_index": 62}]',
+            r"row 1 .*: references: \[0\].content: half of",
+        ),
+        ("[" * 100_000, r"row 1 .*: references: the JSON is nested too deeply"),
+    ],
+)
+def test_references_that_cannot_be_kept_are_named(tmp_path, references, message):
+    with pytest.raises(CorpusError, match=message):
+        make(tmp_path, [("What?", references, "wiki")])
+
+
+def test_a_row_with_more_columns_than_the_header_is_refused(tmp_path):
+    options = write(tmp_path, [("What?", [FISH], "wiki")])
+    path = Path(options["questions"])
+    path.write_text(path.read_text(encoding="utf-8").rstrip() + ",more\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"questions.csv, row 1 .*: it has more columns than the header: \['more'\]"):
+        build(Options(**options))

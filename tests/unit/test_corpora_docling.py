@@ -396,3 +396,37 @@ def test_two_files_of_one_id_are_refused(tmp_path):
 def test_options_are_checked(articles):
     with pytest.raises(ValueError, match=r"articles: .* glob inside the folder"):
         Options(folder="f", articles=articles)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda content: content.update(tables=5),
+            r"my kettle.json, .*refers to #/tables/0, which is not in",
+        ),
+        (lambda content: content["texts"][1].update(label=["x"]), r"my kettle.json, #/texts/1: label must be a string"),
+        (lambda content: content["texts"][1].update(content_layer=3), r"#/texts/1: content_layer must be a string"),
+        (lambda content: content["texts"][1].update(text="\ud800"), r"my kettle.json: texts\[1\].text: half of a"),
+    ],
+)
+def test_values_of_the_wrong_kind_are_named(tmp_path, change, message):
+    content = document()
+    change(content)
+    with pytest.raises(CorpusError, match=message):
+        build(Options(**write(tmp_path, content)))
+
+
+def test_tables_that_are_no_list_are_named_though_nothing_refers_to_them(tmp_path):
+    content = {"schema_name": "DoclingDocument", "tables": 5, "texts": [text(0, "text", "Hot.")]}
+    content["body"] = {"children": [ref("texts", 0)]}
+    with pytest.raises(CorpusError, match=r"my kettle.json: tables must be a list, not 5"):
+        build(Options(**write(tmp_path, content)))
+
+
+def test_items_nested_too_deeply_are_named(tmp_path):
+    groups = [group(index, "section", [ref("groups", index + 1)]) for index in range(3000)]
+    content = {"schema_name": "DoclingDocument", "groups": [*groups, group(3000, "section", [])]}
+    content["body"] = {"children": [ref("groups", 0)]}
+    with pytest.raises(CorpusError, match=r"my kettle.json: its items are nested too deeply"):
+        build(Options(**write(tmp_path, content)))

@@ -228,3 +228,9 @@ def test_two_benchmarks_of_one_name_are_refused(tmp_path):
 def test_options_are_checked(options, message):
     with pytest.raises(ValueError, match=message):
         Options(**{"benchmarks": ["a.json"], "folder": "f", **options})
+
+
+def test_half_of_a_surrogate_pair_is_named(tmp_path):
+    test = asked(snippet("cuad/lease.txt", 0, 3))
+    with pytest.raises(CorpusError, match=r"cuad.json: tests\[1\].query: half of a surrogate pair"):
+        make(tmp_path, [test, {**test, "query": "a\ud800"}])

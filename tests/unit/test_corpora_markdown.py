@@ -370,3 +370,13 @@ def test_an_article_without_text_is_dropped_with_a_reason(tmp_path):
 def test_options_are_checked(options):
     with pytest.raises(ValueError, match="builder markdown"):
         Options(**options)
+
+
+def test_half_of_a_surrogate_pair_and_deep_nesting_are_named(tmp_path):
+    article(tmp_path, "One paragraph.\n")
+    ask(tmp_path, '{"query": "why \\ud800?", "doc": "tide", "evidence": []}', '{"query": ' + "[" * 100_000)
+    found = errors(tmp_path)
+    assert "questions.jsonl:1: query: half of a surrogate pair" in found
+    assert "questions.jsonl:2: the JSON is nested too deeply" in found
+    article(tmp_path, '---\ntitle: "a\\ud800"\n---\nText.\n')
+    assert "tide.md: title in the front matter holds half of a surrogate pair" in errors(tmp_path)

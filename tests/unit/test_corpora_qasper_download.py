@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -112,7 +114,7 @@ def test_a_download_is_named_verified_and_not_repeated(tmp_path, pauses):
         assert get(server, tmp_path / "new", pauses) == path
         assert server.ranges == [None]
         assert pauses == []
-        assert [file.name for file in path.parent.iterdir()] == [path.name]
+        assert [file.name for file in path.parent.glob("[!.]*")] == [path.name]
 
 
 def test_a_cut_transfer_is_continued(tmp_path, pauses):
@@ -183,7 +185,7 @@ def test_other_bytes_are_refused_and_leave_nothing(tmp_path, pauses):
         with pytest.raises(CorpusError, match="after 1 attempts: sha256 is"):
             get(server, tmp_path, pauses)
         assert len(server.ranges) == 1
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.glob("[!.]*")) == []
 
 
 def test_a_damaged_file_is_fetched_again(tmp_path, pauses):
@@ -209,3 +211,23 @@ def test_only_http_is_fetched(tmp_path, url):
 def test_verified_names_a_missing_file(tmp_path):
     with pytest.raises(CorpusError, match="no such file"):
         verified(tmp_path / "absent", SHA256)
+
+
+def test_two_that_want_one_file_download_it_once(tmp_path, pauses):
+    def slow(handler):
+        send(handler, 200, b"", len(CONTENT))
+        for start in range(0, len(CONTENT), 16384):
+            handler.wfile.write(CONTENT[start : start + 16384])
+            time.sleep(0.03)
+
+    with Server([slow]) as server, ThreadPoolExecutor(4) as pool:
+        paths = list(pool.map(lambda _: get(server, tmp_path, pauses), range(4)))
+        assert len(set(paths)) == 1
+        assert paths[0].read_bytes() == CONTENT
+        assert server.ranges == [None]
+
+
+def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path, pauses):
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    with Server([whole]) as server, pytest.raises(CorpusError, match=r"not downloaded to .*: Not a directory"):
+        get(server, tmp_path / "file" / "cache", pauses)

@@ -330,3 +330,10 @@ def test_spans_of_real_questions_are_their_evidence(real):
 def test_reading_twice_gives_the_same(real):
     assert merge_sources(read_sources(real)) == merge_sources(read_files(real.files))
     assert build(real) == build(real)
+
+
+def test_json_that_is_nested_too_deeply_is_named():
+    from docstructure.corpora.qasper_sources import read_json
+
+    with pytest.raises(CorpusError, match=r"papers.json: the JSON is nested too deeply"):
+        read_json(b'{"1": ' + b"[" * 100_000, "papers.json")

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from docstructure.corpora import mediawiki
+from docstructure.corpora import mediawiki, wikicache
 from docstructure.corpora.corpus import CorpusError
 from docstructure.corpora.stage import build_corpus
 from docstructure.registry import KindError
@@ -42,6 +42,7 @@ class Wiki:
     redirects: dict[str, str] = field(default_factory=dict)
     listed: list[str] = field(default_factory=list)
     gone: set[int] = field(default_factory=set)
+    unmentioned: set[str] = field(default_factory=set)
     faults: list[str] = field(default_factory=list)
     stall_at: int | None = None
     delivered: Counter[int] = field(default_factory=Counter)
@@ -89,8 +90,11 @@ class Wiki:
                 ends.append(title)
         # the second half of the categories comes in a continuation, without the text again
         second = "clcontinue" in asked
+        with_text = "revisions" in asked["prop"] and not second
         pages, handed = [], []
         for title in ends:
+            if title in self.unmentioned:
+                continue
             if title not in self.pages:
                 pages.append({"ns": 0, "title": title, "missing": True})
                 continue
@@ -98,7 +102,7 @@ class Wiki:
             half = len(categories) // 2
             part = categories[half:] if second else categories[:half]
             page = {"title": title, "categories": [{"ns": 14, "title": f"Category:{name}"} for name in part]}
-            if not second:
+            if with_text:
                 page["revisions"] = [revision(number, text)]
                 handed.append(number)
             pages.append(page)
@@ -264,12 +268,13 @@ def test_faults_change_neither_the_corpus_nor_the_number_of_deliveries(wiki, tmp
     assert wiki.requests == []
 
 
-def test_a_kill_in_the_middle_costs_no_page_twice(wiki, tmp_path):
+@pytest.mark.parametrize("stall_at", range(5, 13))
+def test_a_kill_in_the_middle_costs_no_page_twice(wiki, tmp_path, stall_at):
     expected = build(definition(wiki, tmp_path / "calm"), tmp_path / "a")
     once = wiki.delivered.copy()
     wiki.delivered.clear()
     wiki.requests.clear()
-    wiki.stall_at = 9
+    wiki.stall_at = stall_at
     arguments = [
         definition(wiki, tmp_path / "cache"),
         *(str(tmp_path / "b" / name) for name in OUTPUTS),
@@ -287,10 +292,47 @@ def test_a_kill_in_the_middle_costs_no_page_twice(wiki, tmp_path):
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert not (tmp_path / "b").exists()
-    assert 0 < sum(wiki.delivered.values()) < sum(once.values())
+    # four requests list the titles; then a batch is two, the first of them with the texts
+    assert (sum(wiki.delivered.values()) > 0) == (stall_at > 5)
+    assert sum(wiki.delivered.values()) < sum(once.values())
     wiki.stall_at = None
     assert build(definition(wiki, tmp_path / "cache"), tmp_path / "b") == expected
     assert wiki.delivered == once
+    # Owl 1 is asked for by two titles
+    assert {number for number, count in wiki.delivered.items() if count != 1} <= {wiki.pages["Owl 1"][0]}
+
+
+def test_a_page_that_is_gone_when_its_categories_are_asked_for_is_missing(wiki, tmp_path):
+    options = mediawiki.Options(contact="a@b.org", api=wiki.url, cache=str(tmp_path), retries=0)
+    wiki.faults = ["", "badquery"]
+    with pytest.raises(CorpusError, match="badquery"):
+        list(mediawiki.open_source(options).pages(["Old name", "Owl 1"]))
+    del wiki.pages["New name"]
+    pages = list(mediawiki.open_source(options).pages(["Old name", "Owl 1"]))
+    assert [page.problem for page in pages] == ["missing: the wiki has no page New name", ""]
+    assert sorted(pages[1].categories) == ["Birds", "Night"]
+    assert wiki.delivered[wiki.pages["Owl 1"][0]] == 1
+
+
+def test_a_page_that_the_answer_does_not_mention_is_an_error_that_is_not_kept(wiki, tmp_path):
+    options = mediawiki.Options(contact="a@b.org", api=wiki.url, cache=str(tmp_path))
+    wiki.unmentioned = {"Owl 1"}
+    with pytest.raises(CorpusError, match="the answer says nothing of 'Owl 1'"):
+        list(mediawiki.open_source(options).pages(["Owl 1", "Owl 2"]))
+    wiki.unmentioned = set()
+    assert [page.problem for page in mediawiki.open_source(options).pages(["Owl 1", "Owl 2"])] == ["", ""]
+
+
+def test_two_corpora_of_one_wiki_keep_a_manifest_each(wiki, tmp_path):
+    first = definition(wiki, tmp_path / "cache")
+    build(first, tmp_path / "a")
+    (manifest,) = (tmp_path / "cache").rglob("manifest.csv")
+    content = manifest.read_bytes()
+    second = {"wikipedia": {**first["wikipedia"], "seed": 7, "n_docs": 3}}
+    build(second, tmp_path / "b")
+    build(first, tmp_path / "c")
+    assert len(list((tmp_path / "cache").rglob("manifest.csv"))) == 2
+    assert manifest.read_bytes() == content
 
 
 def test_a_manifest_rebuilds_the_corpus_to_the_byte(wiki, tmp_path):
@@ -377,4 +419,4 @@ def test_a_bad_manifest_is_named(tmp_path, content, message):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(CorpusError, match=message):
-        mediawiki.read_manifest(str(path))
+        wikicache.read_manifest(str(path))

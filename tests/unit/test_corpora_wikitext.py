@@ -122,6 +122,7 @@ def test_no_heading_in_what_mediawiki_does_not_parse():
     page = normalise("a\n<!--\n== X ==\n-->\n<pre>\n== Y ==\n</pre>\n<nowiki>\n== Z ==\n</nowiki>\n== A ==\nb")
     assert titles(page) == [(2, "A")]
     assert "== Y ==" in "\n".join(texts(page))
+    assert titles(normalise("a\n<includeonly>\n== X ==\n</includeonly>\n== A ==\nb")) == [(2, "A")]
 
 
 @pytest.mark.parametrize(

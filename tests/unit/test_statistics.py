@@ -326,7 +326,6 @@ def _zero_document_variance():
 @pytest.mark.parametrize(
     ("minuend", "subtrahend", "documents", "says"),
     [
-        (*_zero_document_variance(), "document variance is 0"),
         (np.full(9, 0.4), np.full(9, 0.4), np.repeat([0, 1, 2], 3), "all values are equal"),
         (np.zeros(9), np.zeros(9), np.repeat([0, 1, 2], 3), "all values are equal"),
         (np.linspace(0, 1, 9), np.linspace(0, 0.5, 9), np.zeros(9, dtype=int), "one document"),
@@ -341,6 +340,27 @@ def test_singular_models_have_no_p_and_say_why(statsmodels, minuend, subtrahend,
         assert model.converged is None
         assert model.note.startswith("not fitted: ")
     assert says in condition_model(minuend, subtrahend, documents, statsmodels).note
+
+
+@pytest.mark.parametrize("statsmodels", [True, False])
+def test_the_condition_model_has_no_p_where_documents_do_not_differ(statsmodels):
+    model = condition_model(*_zero_document_variance(), statsmodels)
+    assert (model.p, model.converged) == (None, None)
+    assert model.note.startswith("not fitted: the document variance is 0")
+
+
+@pytest.mark.parametrize("statsmodels", [True, False])
+def test_the_paired_model_is_least_squares_where_documents_do_not_differ(statsmodels):
+    minuend, subtrahend, documents = _zero_document_variance()
+    delta = minuend - subtrahend
+    fit, model = fit_paired(delta, documents), paired_model(delta, documents, statsmodels)
+    error = delta.std(ddof=1) / np.sqrt(len(delta))
+    assert fit.variance_ratio == 0
+    assert model.converged
+    assert model.note.startswith("boundary: ")
+    assert fit.coefficient == model.coefficient == pytest.approx(delta.mean(), abs=1e-12)
+    assert fit.standard_error == pytest.approx(error, rel=1e-9)
+    assert model.p == pytest.approx(2 * scipy.stats.norm.sf(abs(delta.mean()) / error), rel=1e-9)
 
 
 def test_a_constant_delta_has_no_paired_p_but_a_condition_model():

@@ -26,6 +26,7 @@ from docstructure.corpora.source import (
     identifier,
     lines_at,
     paragraphs_at,
+    parse_json,
     read_source,
     take_text,
 )
@@ -158,12 +159,16 @@ def _read_questions(path: str) -> Iterator[Question]:
         raise CorpusError(f"{path}: no question in it")
 
 
-def _read_row(row: dict[str, Any], number: int, where: str) -> Question:
-    corpus_id = take_text(row, "corpus_id", where)
+def _read_row(row: dict[Any, Any], number: int, where: str) -> Question:
+    if None in row:
+        raise CorpusError(f"{where}: it has more columns than the header: {row[None]!r}; quote a text with commas")
+    corpus_id, written = take_text(row, "corpus_id", where), take_text(row, "references", where)
     try:
-        references = json.loads(take_text(row, "references", where))
+        references = parse_json(written)
     except json.JSONDecodeError as error:
         raise CorpusError(f"{where}: references are not JSON: {error.msg} at character {error.pos}") from None
+    except CorpusError as error:
+        raise CorpusError(f"{where}: references: {error}") from None
     if not isinstance(references, list) or not references or not all(isinstance(item, dict) for item in references):
         raise CorpusError(f"{where}: references must be a list of at least one object")
     query = take_text(row, "question", where)

@@ -103,7 +103,10 @@ def _read_document(path: Path, doc_id: str, options: Options) -> tuple[Document,
         found = content.get("schema_name") if isinstance(content, dict) else type(content).__name__
         raise CorpusError(f"{path}: no {SCHEMA}: schema_name is {found!r}")
     walk = _Walk(str(path), content, options)
-    blocks = list(walk.blocks())
+    try:
+        blocks = list(walk.blocks())
+    except RecursionError:
+        raise CorpusError(f"{path}: its items are nested too deeply") from None
     walk.add_orphans()
     title = walk.title or str(content.get("name") or path.stem)
     document = assemble(
@@ -138,7 +141,10 @@ class _Walk:
     def add_orphans(self) -> None:
         """Record the texts and tables that the body's tree does not reach."""
         for root in ("texts", "tables"):
-            for index in range(len(self.content.get(root) or [])):
+            rows = self.content.get(root)
+            if rows is not None and not isinstance(rows, list):
+                raise CorpusError(f"{self.path}: {root} must be a list, not {rows!r}")
+            for index in range(len(rows or ())):
                 self.seen.setdefault(f"#/{root}/{index}", "not_in_body")
 
     def _children(self, node: Mapping[str, Any], owner: str) -> Iterator[Block]:
@@ -170,8 +176,7 @@ class _Walk:
             return
         root, node = self._resolve(ref, owner)
         self.seen[ref] = ""
-        label = node.get("label")
-        layer = node.get("content_layer") or "body"
+        label, layer = self._mark(ref, node, "label"), self._mark(ref, node, "content_layer") or "body"
         if layer != "body":
             self._leave_out(ref, node, f"layer: {layer}")
         elif label in FURNITURE:
@@ -187,6 +192,13 @@ class _Walk:
             self._leave_out(ref, node, "form")
         else:
             yield from self._text(ref, node)
+
+    def _mark(self, ref: str, node: Mapping[str, Any], key: str) -> str | None:
+        """Return what an item says of itself in one word, if it does."""
+        mark = node.get(key)
+        if mark is not None and not isinstance(mark, str):
+            raise CorpusError(f"{self.path}, {ref}: {key} must be a string, not {mark!r}")
+        return mark
 
     def _leave_out(self, ref: str, node: Mapping[str, Any], reason: str) -> None:
         """Mark an item, and what is under it, as not in the text."""

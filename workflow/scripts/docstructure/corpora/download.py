@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import http.client
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -65,7 +67,8 @@ def fetch(
     """Download `url` into `folder` and return the file; a file that is already there and right is not fetched again.
 
     What a broken transfer left is kept as ``*.partial`` and continued with a Range request, by this call or a later
-    one. The file gets its name only when its sha256 is right.
+    one. The file gets its name only when its sha256 is right. Of several processes that want one file, one downloads
+    and the others wait for it.
 
     Parameters
     ----------
@@ -81,18 +84,51 @@ def fetch(
     Raises
     ------
     CorpusError
-        If the server refuses, every attempt breaks, or the bytes are not the expected ones.
+        If the server refuses, every attempt breaks, the bytes are not the expected ones, or `folder` cannot be
+        written to.
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https"):
         raise CorpusError(f"{url}: not an http or https URL; give a local file as `path`")
     expected = sha256.lower()
     target = folder / f"{expected[:12]}-{Path(unquote(parts.path)).name or 'download'}"
-    if target.is_file():
-        if sha256_of(target) == expected:
+    try:
+        if _is_there(target, expected):
             return target
-        target.unlink()
-    folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        with _locked(target.with_name(f".{target.name}.lock")):
+            # Another process may have brought it while this one waited.
+            if not _is_there(target, expected):
+                target.unlink(missing_ok=True)
+                _download(url, expected, target, attempts=attempts, timeout=timeout, pause=pause, sleep=sleep)
+    except OSError as error:
+        raise CorpusError(f"{url}: not downloaded to {target}: {error.strerror or error}") from error
+    return target
+
+
+def _is_there(target: Path, expected: str) -> bool:
+    return target.is_file() and sha256_of(target) == expected
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the lock of a file; the file stays, for removing it would let two processes hold two locks of one name."""
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _download(
+    url: str,
+    expected: str,
+    target: Path,
+    *,
+    attempts: int,
+    timeout: float,
+    pause: float,
+    sleep: Callable[[float], None],
+) -> None:
+    """Transfer a file until its bytes are the expected ones, then give it its name."""
     partial = target.with_name(target.name + ".partial")
     failure, wait = "", pause
     for attempt in range(attempts):
@@ -108,7 +144,7 @@ def fetch(
         found = sha256_of(partial)
         if found == expected:
             partial.replace(target)
-            return target
+            return
         partial.unlink()
         failure, wait = f"sha256 is {found}, expected {expected}", 0.0
         if not resumed:  # A whole file with other bytes stays so; one put together of two transfers may not.

@@ -31,6 +31,7 @@ from docstructure.corpora.corpus import (
     assemble,
 )
 from docstructure.corpora.evidence import find_quote
+from docstructure.corpora.source import is_damaged, parse_json
 from docstructure.spans import Span
 
 SHOWN = 20
@@ -194,6 +195,8 @@ def _front_matter(tokens: Sequence[Token], path: Path) -> dict[str, str]:
         mark = getattr(error, "problem_mark", None)
         place = f":{mark.line + 2}" if mark is not None else ""
         raise CorpusError(f"{path}{place}: the front matter is no YAML: {getattr(error, 'problem', error)}") from error
+    except RecursionError:
+        raise CorpusError(f"{path}: the front matter is nested too deeply") from None
     if loaded is None or loaded == "":
         return {}
     if not isinstance(loaded, Mapping):
@@ -201,6 +204,8 @@ def _front_matter(tokens: Sequence[Token], path: Path) -> dict[str, str]:
     for key in ("title", "id", "topic", "licence", "license"):
         if not isinstance(loaded.get(key, ""), str):
             raise CorpusError(f"{path}: {key} in the front matter is no single value: {loaded[key]!r}")
+        if is_damaged(loaded.get(key, "")):
+            raise CorpusError(f"{path}: {key} in the front matter holds half of a surrogate pair; the text is damaged")
     return {key: value.strip() for key, value in loaded.items() if isinstance(key, str) and isinstance(value, str)}
 
 
@@ -333,7 +338,7 @@ def _question(line: str, documents: Mapping[str, Document], asked: Counter[str],
 
 def _parse(line: str) -> dict[str, Any]:
     try:
-        row = json.loads(line, object_pairs_hook=_unique)
+        row = parse_json(line, _unique)
     except json.JSONDecodeError as error:
         raise CorpusError(f"no JSON: {error.msg} at column {error.colno}") from error
     if not isinstance(row, dict):

@@ -1,21 +1,18 @@
 """Pages from a MediaWiki API: polite, resumable, and pinned by revision.
 
 Every page is written to a cache folder as it arrives, by title and by revision, so that a killed build goes on where it
-stopped and asks for no page twice. At the end the walk is written down as ``manifest.csv`` (titles in walk order,
-revision ids, categories); a build that is given this file asks for these revisions and gives the same corpus, to the
-byte.
+stopped and asks for no page twice. At the end the walk is written down as ``walks/{digest of the options that decide
+it}/manifest.csv`` (titles in walk order, revision ids, categories); a build that is given this file asks for these
+revisions and gives the same corpus, to the byte.
 """
 
 from __future__ import annotations
 
-import csv
 import datetime
 import email.utils
 import hashlib
 import http.client
-import io
 import json
-import os
 import sys
 import time
 import urllib.error
@@ -23,15 +20,15 @@ import urllib.parse
 import urllib.request
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.message import Message
 from pathlib import Path
 from typing import Any
 
 from docstructure.corpora.corpus import CorpusError, Item
+from docstructure.corpora.wikicache import Cache, Record, manifest_text, read_manifest
 from docstructure.corpora.wikipage import RawPage
 
-_COLUMNS = ("asked", "title", "revision", "problem", "categories")
 _BUSY = frozenset({"maxlag", "ratelimited", "readonly"})
 _RETRIED_STATUS = frozenset({408, 425, 429})
 _GZIP = 16 + zlib.MAX_WBITS
@@ -203,65 +200,66 @@ def _retry_after(headers: Message) -> float | None:
     return max(0.0, (moment - datetime.datetime.now(datetime.timezone.utc)).total_seconds())
 
 
-@dataclass(frozen=True)
-class _Record:
-    """What is known of a candidate: where its title leads."""
+class _Answers:
+    """What the answers to one question about titles, continued to its end, say together."""
 
-    asked: str
-    title: str
-    revision: str = ""
-    problem: str = ""
-    categories: tuple[str, ...] = ()
+    def __init__(self) -> None:
+        self._leads: dict[str, str] = {}
+        self._pages: dict[str, dict[str, Any]] = {}
 
+    def add(self, answer: Mapping[str, Any]) -> None:
+        for step in (*answer.get("normalized", ()), *answer.get("redirects", ())):
+            self._leads[step["from"]] = step["to"]
+        for page in answer.get("pages", ()):
+            held = self._pages.setdefault(page["title"], {"categories": []})
+            held["categories"] += page.get("categories", [])
+            held.update({key: value for key, value in page.items() if key != "categories"})
 
-class _Cache:
-    """Pages on disk: a record per title asked for, the wikitext per revision."""
+    def follow(self, asked: str) -> tuple[str, str]:
+        """Return the title that one leads to, and the problem on the way there, if any."""
+        title, seen = asked, {asked}
+        while title in self._leads:
+            title = self._leads[title]
+            if title in seen:
+                return title, f"redirect_loop: {' → '.join([*sorted(seen), title])}"
+            seen.add(title)
+        return title, ""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def text(self, title: str) -> tuple[str, str] | None:
+        """Return revision and wikitext of a page, where it has come."""
+        revision = self._revision(title)
+        content = revision.get("slots", {}).get("main", {}).get("content")
+        return None if content is None else (str(revision["revid"]), content)
 
-    def record(self, asked: str) -> _Record | None:
-        path = self._title(asked)
-        if not path.is_file():
+    def categories(self, title: str) -> tuple[str, ...] | None:
+        """Return the names of a page's categories; None where the wiki has no such page any more."""
+        page = self._pages.get(title)
+        if page is None or page.get("missing") or page.get("invalid"):
             return None
-        record = json.loads(path.read_text(encoding="utf-8"))
-        return _Record(**{**record, "categories": tuple(record["categories"])})
+        return tuple(sorted(category["title"].partition(":")[2] for category in page["categories"]))
 
-    def has(self, revision: str) -> bool:
-        return self._revision(revision).is_file()
+    def problem(self, title: str) -> str:
+        """Return why a page has no text; empty where the answers do not say."""
+        page = self._pages.get(title, {})
+        if page.get("missing") or page.get("invalid"):
+            return f"missing: the wiki has no page {title}"
+        return "hidden: its text is not public" if self._revision(title) else ""
 
-    def text(self, revision: str) -> str:
-        return self._revision(revision).read_bytes().decode("utf-8", "surrogatepass")
-
-    def keep_text(self, revision: str, text: str) -> None:
-        self.write(self._revision(revision), text)
-
-    def keep_record(self, record: _Record) -> None:
-        self.write(self._title(record.asked), json.dumps(record.__dict__, ensure_ascii=False))
-
-    def write(self, path: Path, text: str) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-        partial.write_bytes(text.encode("utf-8", "surrogatepass"))
-        partial.replace(path)
-
-    def _title(self, asked: str) -> Path:
-        return self.folder / "titles" / f"{hashlib.sha256(asked.encode()).hexdigest()[:32]}.json"
-
-    def _revision(self, revision: str) -> Path:
-        return self.folder / "revisions" / f"{revision}.wikitext"
+    def _revision(self, title: str) -> dict[str, Any]:
+        found: dict[str, Any] = (self._pages.get(title, {}).get("revisions") or [{}])[0]
+        return found
 
 
 class ApiSource:
     """The candidates that an API lists, or those of a manifest."""
 
-    def __init__(self, options: Options) -> None:
-        self._options, self._api = options, Api(options)
+    def __init__(self, options: Options, decisions: str = "") -> None:
+        self._options, self._api, self._decisions = options, Api(options), decisions
         place = urllib.parse.urlsplit(options.api)
         name = "".join(letter if letter.isalnum() or letter in ".-" else "_" for letter in place.netloc + place.path)
-        self._cache = _Cache(Path(options.cache) / name.removesuffix("_api.php"))
+        self._cache = Cache(Path(options.cache) / name.removesuffix("_api.php"))
         self._pinned = {record.asked: record for record in read_manifest(options.manifest)} if options.manifest else {}
-        self._walked: list[_Record] = []
+        self._walked: list[Record] = []
         self._listed = 0
 
     @property
@@ -313,7 +311,7 @@ class ApiSource:
                 self._walked.append(record)
                 yield self._page(record)
 
-    def _page(self, record: _Record) -> RawPage:
+    def _page(self, record: Record) -> RawPage:
         if record.problem:
             return RawPage(record.asked, record.title, problem=record.problem)
         address = self._options.api.removesuffix("api.php") + "index.php?" + urllib.parse.urlencode(
@@ -322,7 +320,7 @@ class ApiSource:
         text = self._cache.text(record.revision)
         return RawPage(record.asked, record.title, text, record.revision, address, record.categories)
 
-    def _records(self, titles: Sequence[str]) -> list[_Record]:
+    def _records(self, titles: Sequence[str]) -> list[Record]:
         if self._pinned:
             records = [self._pinned[title] for title in titles]
             lacking = [record for record in records if record.revision and not self._cache.has(record.revision)]
@@ -337,49 +335,74 @@ class ApiSource:
         ]
         if lacked:
             known.update({record.asked: record for record in self._fetch_titles(lacked)})
+        # A build that was killed in the middle of a batch left these.
+        begun = [record for record in known.values() if record is not None and not record.complete]
+        if begun:
+            known.update({record.asked: record for record in self._fetch_categories(begun)})
         return [record for title in titles if (record := known[title]) is not None]
 
-    def _fetch_titles(self, titles: Sequence[str]) -> list[_Record]:
+    def _fetch_titles(self, titles: Sequence[str]) -> list[Record]:
         question = {
             "titles": "|".join(titles), "redirects": "1", "prop": "revisions|categories", "rvprop": "ids|content",
             "rvslots": "main", "clshow": "!hidden", "cllimit": "max",
         }  # fmt: skip
-        leads: dict[str, str] = {}
-        pages: dict[str, dict[str, Any]] = {}
+        answers = _Answers()
+        arrived: dict[str, Record] = {}
         for answer in self._api.query(question):
-            for step in (*answer.get("normalized", ()), *answer.get("redirects", ())):
-                leads[step["from"]] = step["to"]
-            for page in answer.get("pages", ()):
-                held = pages.setdefault(page["title"], {"categories": []})
-                held["categories"] += page.get("categories", [])
-                held.update({key: value for key, value in page.items() if key != "categories"})
-        return [self._record(title, leads, pages) for title in titles]
+            answers.add(answer)
+            # Text is kept before the rest is asked for, or a kill in between would fetch it twice.
+            for asked in titles:
+                if asked not in arrived and (record := self._begin(asked, answers)) is not None:
+                    arrived[asked] = record
+        return [
+            self._finish_record(arrived.get(asked) or self._without_text(asked, asked, answers), answers)
+            for asked in titles
+        ]
 
-    def _record(self, asked: str, leads: Mapping[str, str], pages: Mapping[str, dict[str, Any]]) -> _Record:
-        title, seen = asked, {asked}
-        problem = ""
-        while title in leads:
-            title = leads[title]
-            if title in seen:
-                problem = f"redirect_loop: {' → '.join([*sorted(seen), title])}"
-                break
-            seen.add(title)
-        page = pages.get(title, {})
-        revision = (page.get("revisions") or [{}])[0]
-        content = revision.get("slots", {}).get("main", {}).get("content")
-        if not problem and content is None:
-            hidden = page.get("revisions") and not page.get("missing")
-            problem = "hidden: its text is not public" if hidden else f"missing: the wiki has no page {title}"
-        if problem:
-            record = _Record(asked, title, problem=problem)
-        else:
-            names = sorted(category["title"].partition(":")[2] for category in page["categories"])
-            record = _Record(asked, title, str(revision["revid"]), categories=tuple(names))
-            self._cache.keep_text(record.revision, content)
+    def _begin(self, asked: str, answers: _Answers) -> Record | None:
+        """Keep the text of a page, if it has come, and that its categories are still to come."""
+        title, problem = answers.follow(asked)
+        found = None if problem else answers.text(title)
+        if found is None:
+            return None
+        record = Record(asked, title, found[0], complete=False)
+        self._cache.keep_text(*found)
         self._cache.keep_record(record)
         return record
 
-    def _fetch_revisions(self, records: Sequence[_Record]) -> None:
+    def _without_text(self, asked: str, origin: str, answers: _Answers) -> Record:
+        title, problem = answers.follow(origin)
+        problem = problem or answers.problem(title)
+        if not problem:
+            # Kept as missing, a fault of one answer would be one of the corpus for ever.
+            raise ApiError(f"{self._options.api}: the answer says nothing of {title!r}; run again to ask again")
+        return Record(asked, title, problem=problem)
+
+    def _finish_record(self, record: Record, answers: _Answers) -> Record:
+        """Keep what is known at a question's end."""
+        if not record.problem:
+            # The page may have moved, or gone, since its text came.
+            title, problem = answers.follow(record.title)
+            categories = answers.categories(title)
+            if problem or categories is None:
+                record = self._without_text(record.asked, record.title, answers)
+            else:
+                record = replace(record, categories=categories, complete=True)
+        self._cache.keep_record(record)
+        return record
+
+    def _fetch_categories(self, records: Sequence[Record]) -> list[Record]:
+        """Complete records whose text came before a build was killed."""
+        question = {
+            "titles": "|".join(dict.fromkeys(record.title for record in records)), "redirects": "1",
+            "prop": "categories", "clshow": "!hidden", "cllimit": "max",
+        }  # fmt: skip
+        answers = _Answers()
+        for answer in self._api.query(question):
+            answers.add(answer)
+        return [self._finish_record(record, answers) for record in records]
+
+    def _fetch_revisions(self, records: Sequence[Record]) -> None:
         question = {
             "revids": "|".join(record.revision for record in records), "prop": "revisions", "rvprop": "ids|content",
             "rvslots": "main",
@@ -403,50 +426,13 @@ class ApiSource:
 
     def finish(self) -> None:
         """Write the manifest of the walk beside the pages."""
-        path = self._cache.folder / "manifest.csv"
+        decided = (self._options.category, self._options.list_page, self._options.manifest, self._decisions)
+        digest = hashlib.sha256(json.dumps(decided).encode()).hexdigest()[:16]
+        path = self._cache.folder / "walks" / digest / "manifest.csv"
         self._cache.write(path, manifest_text(self._walked))
         print(f"wikipedia: the walk's revisions are in {path}", file=sys.stderr)
 
 
-def manifest_text(records: Sequence[_Record]) -> str:
-    """Return a manifest as CSV."""
-    lines = io.StringIO()
-    writer = csv.writer(lines, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    for record in records:
-        writer.writerow((record.asked, record.title, record.revision, record.problem, "|".join(record.categories)))
-    return lines.getvalue()
-
-
-def read_manifest(path: str) -> list[_Record]:
-    """Read a manifest.
-
-    Raises
-    ------
-    CorpusError
-        If there is no such file, it is not UTF-8, or a row has neither revision nor problem; the row is named.
-    """
-    file = Path(path)
-    if not file.is_file():
-        raise CorpusError(f"{path}: no such manifest")
-    try:
-        rows = list(csv.DictReader(io.StringIO(file.read_bytes().decode("utf-8-sig"))))
-    except UnicodeDecodeError as error:
-        raise CorpusError(f"{path}: not UTF-8 (byte {error.start})") from None
-    records: dict[str, _Record] = {}
-    for number, row in enumerate(rows, start=2):
-        if any(row.get(name) is None for name in _COLUMNS):
-            raise CorpusError(f"{path}: line {number}: the columns are not {', '.join(_COLUMNS)}")
-        revision = row["revision"]
-        if row["asked"] in records or not row["asked"] or not (revision.isdigit() if revision else row["problem"]):
-            raise CorpusError(f"{path}: line {number}: a title that repeats, or no revision id and no problem: {row}")
-        categories = tuple(name for name in row["categories"].split("|") if name)
-        records[row["asked"]] = _Record(row["asked"], row["title"], revision, row["problem"], categories)
-    if not records:
-        raise CorpusError(f"{path}: the manifest has no row")
-    return list(records.values())
-
-
-def open_source(options: Options) -> ApiSource:
-    """Open the source; nothing is asked for yet."""
-    return ApiSource(options)
+def open_source(options: Options, decisions: str = "") -> ApiSource:
+    """Open the source; nothing is asked for yet. The manifest's folder is named by these `decisions` of the builder."""
+    return ApiSource(options, decisions)

@@ -96,6 +96,8 @@ def read_json(data: bytes, where: str) -> tuple[Paper, ...]:
         raise CorpusError(f"{where}: byte {error.start} is not UTF-8; save the file as UTF-8") from None
     except ValueError as error:
         raise CorpusError(f"{where}: not JSON of the expected shape: {error}") from None
+    except RecursionError:
+        raise CorpusError(f"{where}: the JSON is nested too deeply") from None
     if not isinstance(content, dict) or not content:
         raise CorpusError(f"{where}: expected {{arXiv id: paper}} with at least one paper")
     return tuple(parse_paper(paper_id, record, where) for paper_id, record in content.items())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -15,6 +16,9 @@ from docstructure.spans import Span
 
 BOM = "\ufeff"
 NEWLINES = ("universal", "kept")
+
+_HALF_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -144,11 +148,62 @@ def read_source(path: str | Path, encoding: str = "utf-8", newlines: str = "univ
 
 def read_json(path: str | Path) -> object:
     """Read a JSON file in UTF-8, with or without a byte order mark."""
+    text = decode(path, "utf-8-sig")
     try:
-        content: object = json.loads(decode(path, "utf-8-sig"))
+        return parse_json(text)
     except json.JSONDecodeError as error:
         raise CorpusError(f"{path}, line {error.lineno}: not JSON: {error.msg}") from None
+    except CorpusError as error:
+        raise CorpusError(f"{path}: {error}") from None
+
+
+def parse_json(text: str, hook: Callable[[list[tuple[str, Any]]], Any] | None = None) -> object:
+    r"""Parse JSON whose every string can be written as UTF-8; `hook` is json's ``object_pairs_hook``.
+
+    Raises
+    ------
+    json.JSONDecodeError
+        If it is not JSON.
+    CorpusError
+        If it is nested too deeply or has a number too long to read, or a string holds a lone surrogate
+        (``"\ud800"``); the message names the item, and the caller names the file.
+    """
+    try:
+        content: object = json.loads(text, object_pairs_hook=hook)
+    except RecursionError:
+        raise CorpusError("the JSON is nested too deeply") from None
+    except (json.JSONDecodeError, CorpusError):
+        raise
+    except ValueError as error:
+        raise CorpusError(f"not JSON: {error}") from None
+    # Decoded text has no half of a pair: only an escape can make one, and hardly a file has those.
+    damaged = _find_half(content) if _HALF_ESCAPE.search(text) else None
+    if damaged is not None:
+        raise CorpusError(f"{damaged}: half of a surrogate pair; the text is damaged")
     return content
+
+
+def is_damaged(text: str) -> bool:
+    """Whether a text holds half of a surrogate pair, which no UTF-8 file can."""
+    return _HALF.search(text) is not None
+
+
+def _find_half(content: object) -> str | None:
+    """Return the place (``tests[3].query``) of the first string that holds a lone surrogate."""
+    # No recursion: what json can nest is deeper than what Python may call.
+    waiting: list[tuple[str, object]] = [("", content)]
+    while waiting:
+        place, value = waiting.pop()
+        if isinstance(value, str) and is_damaged(value):
+            return place or "the text"
+        if isinstance(value, dict):
+            for key in value:
+                if is_damaged(key):
+                    return f"{place}: key {key!a}".removeprefix(": ")
+            waiting += [(f"{place}.{key}".removeprefix("."), item) for key, item in reversed(value.items())]
+        elif isinstance(value, list):
+            waiting += [(f"{place}[{index}]", value[index]) for index in reversed(range(len(value)))]
+    return None
 
 
 def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -157,9 +212,11 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = parse_json(line)
         except json.JSONDecodeError as error:
             raise CorpusError(f"{path}, line {number}: not JSON: {error.msg} at column {error.colno}") from None
+        except CorpusError as error:
+            raise CorpusError(f"{path}, line {number}: {error}") from None
         if not isinstance(row, dict):
             raise CorpusError(f"{path}, line {number}: a JSON object is expected, not {_short(line.strip())}")
         yield number, row

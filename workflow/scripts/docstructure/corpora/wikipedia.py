@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 import re
 import sys
 from collections import Counter
@@ -320,10 +321,16 @@ def _identifier(title: str) -> str:
     return "_".join(title.split())
 
 
+def _decisions(options: Options) -> str:
+    """Return the options that decide which pages a walk accepts, and so where it ends."""
+    decided = {**dataclasses.asdict(options), "source": None, "licence": None}
+    return json.dumps(decided, sort_keys=True)
+
+
 def _open(options: Options) -> Source:
     chosen = options.source_options()
     if isinstance(chosen, mediawiki.Options):
-        return mediawiki.open_source(chosen)
+        return mediawiki.open_source(chosen, _decisions(options))
     if isinstance(chosen, wikidump.Options):
         return wikidump.open_source(chosen, options.featured_templates if options.require_featured else ())
     return wikifolder.open_source(chosen)

@@ -111,11 +111,12 @@ _QUOTES = re.compile(r"('{2,})")
 def heading_levels(wikitext: str) -> list[tuple[int, str]]:
     """Return level and raw title of every heading line, counted by a rule of its own.
 
-    The lines that begin and end with as many ``=``, once comments and unparsed tags are cut out.
+    The lines that begin and end with as many ``=``, once comments, unparsed tags and what only a page that includes
+    this one shows are cut out.
     """
     text = re.sub(r"<!--.*?(?:-->|\Z)", "", wikitext.replace("\r\n", "\n"), flags=re.DOTALL)
     text = re.sub(
-        r"<(nowiki|pre|syntaxhighlight|source|math|ref|gallery|timeline)\b[^<>]*?(?:/>|>.*?</\1\s*>)",
+        r"<(nowiki|pre|syntaxhighlight|source|math|ref|gallery|timeline|includeonly)\b[^<>]*?(?:/>|>.*?</\1\s*>)",
         lambda match: "" if "\n" not in match[0] or match[1].lower() != "pre" else "\n",
         text,
         flags=re.DOTALL | re.IGNORECASE,

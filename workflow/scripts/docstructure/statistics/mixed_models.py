@@ -33,6 +33,7 @@ OPTIMISERS = ("lbfgs", "bfgs", "cg", "powell")
 COEFFICIENT_TOLERANCE = 1e-6
 P_TOLERANCE = 1e-6
 WARNING_LENGTH = 80
+BOUNDARY = "boundary: the document variance is 0; least squares without the random intercept"
 
 
 @dataclass(frozen=True)
@@ -86,13 +87,14 @@ def paired_model(delta: Floats, documents: Codes, statsmodels: bool) -> MixedMod
         profile = fit_paired(delta, documents)
     except NotIdentifiedError as error:
         return MixedModel(None, None, None, f"not fitted: {error}")
-    if not statsmodels:
+    # At the boundary statsmodels' covariance is singular: the fit without the random intercept is reported.
+    if not statsmodels or profile.variance_ratio == 0:
         return _from_profile(profile)
     return _by_statsmodels(delta, np.ones((len(delta), 1)), documents, profile)
 
 
 def _from_profile(fit: Fit) -> MixedModel:
-    return MixedModel(fit.coefficient, fit.p, True, "profiled REML")
+    return MixedModel(fit.coefficient, fit.p, True, "profiled REML" if fit.variance_ratio else BOUNDARY)
 
 
 def _by_statsmodels(values: Floats, design: Floats, documents: Codes, profile: Fit) -> MixedModel:

@@ -34,6 +34,10 @@ class NotIdentifiedError(ValueError):
     """The data do not determine the model; the message says why."""
 
 
+class NoDocumentVarianceError(NotIdentifiedError):
+    """The restricted likelihood is highest at a document variance of 0."""
+
+
 @dataclass(frozen=True)
 class Groups:
     """What the likelihood needs of the scores.
@@ -61,7 +65,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted coefficient with its standard error, the residual variance and λ."""
+    """A fitted coefficient with its standard error, the residual variance and λ (0 at the boundary)."""
 
     coefficient: float
     standard_error: float
@@ -96,15 +100,23 @@ def fit_condition(minuend: Floats, subtrahend: Floats, documents: NDArray[np.int
 def fit_paired(delta: Floats, documents: NDArray[np.int64]) -> Fit:
     """Fit ``delta ~ 1 + (1 | document)`` to per-query deltas, shape ``(n_queries,)``.
 
+    Where the restricted likelihood is highest at a document variance of 0, the fit is that without the random
+    intercept: mean, standard error and residual variance of ordinary least squares, and a ratio of 0.
+
     Raises
     ------
     NotIdentifiedError
-        If the restricted likelihood has no interior maximum; the message says why.
+        If the data do not determine the model; the message says why.
     """
     queries = np.bincount(documents)
     means = np.bincount(documents, weights=delta) / queries
     groups = Groups(queries.astype(np.float64), means, float(((delta - means[documents]) ** 2).sum()), n_fixed=1)
-    ratio = _variance_ratio(groups, scale=float((delta**2).sum()))
+    try:
+        ratio = _variance_ratio(groups, scale=float((delta**2).sum()))
+    except NoDocumentVarianceError:
+        # Without clustering about every second study ends here: none of them may be dropped.
+        residual = _rss(groups, 0.0) / groups.degrees
+        return Fit(_center(groups, 0.0), math.sqrt(residual / len(delta)), residual, 0.0)
     residual = _rss(groups, ratio) / groups.degrees
     return Fit(_center(groups, ratio), math.sqrt(_center_variance(groups, ratio)), residual, ratio)
 
@@ -124,7 +136,9 @@ def _variance_ratio(groups: Groups, scale: float) -> float:
     if best == len(GRID) - 1:
         raise NotIdentifiedError("the residual variance is 0 beside the documents': boundary of the parameter space")
     if best == 0 or _deviance(groups, 0.0) <= _deviance(groups, GRID[best]):
-        raise NotIdentifiedError("the document variance is 0: boundary of the parameter space, singular covariance")
+        raise NoDocumentVarianceError(
+            "the document variance is 0: boundary of the parameter space, singular covariance"
+        )
     from scipy.optimize import brentq
 
     ratio = brentq(lambda log: _slope(groups, math.exp(log)), *np.log([GRID[best - 1], GRID[best + 1]]), xtol=1e-12)
