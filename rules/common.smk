@@ -232,6 +232,13 @@ def registered():
     }
 
 
+def ladders():
+    """Return every ladder with the depth of each step."""
+    return {
+        name: {step: GRID.depth(step) for step in steps} for name, steps in config["exploration"]["ladders"].items()
+    }
+
+
 def bootstrap_options():
     """Return the settings of every bootstrap."""
     return {key: config["statistics"][key] for key in ("bootstrap_iters", "confidence", "seed")}

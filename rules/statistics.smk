@@ -61,7 +61,7 @@ rule fit_depth_slopes:
         code=code("stats", "fit_depth_slopes.py"),
         cells=cells_of_corpus,
         options=lambda wildcards: {
-            "ladders": plain(config["exploration"]["ladders"]),
+            "ladders": ladders(),
             "unavailable": GRID.missing(wildcards.corpus),
             "metrics": list(config["metrics"]),
             **bootstrap_options(),

@@ -71,7 +71,7 @@ def test_slopes_keep_the_level_under_the_null(documents):
     columns = []
     for _ in range(studies):
         step = rng.normal(0, 0.1, (DOCUMENTS, 4))[documents] + rng.normal(0, 0.1, (n, 4))
-        columns.append(slopes(rng.normal(0.4, 0.2, n)[:, None] + step))
+        columns.append(slopes(rng.normal(0.4, 0.2, n)[:, None] + step, range(4)))
     # 1,500 studies: a standard error of 0.6 points
     assert 0.03 <= rejected(np.stack(columns, axis=1), documents) <= 0.07
 

@@ -119,6 +119,7 @@ class PaperRun:
                 {
                     "ladder": "depth",
                     "conditions": ["A2"],
+                    "depths": [0],
                     "metric": "cov_ndcg@10",
                     "status": "tested",
                     **self._place(embedder, "none"),

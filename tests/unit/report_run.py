@@ -137,6 +137,7 @@ def dose_rows(corpus):
         yield {
             "ladder": "depth",
             "conditions": ["A2", "A3-d1", "A3-d2", "A3"],
+            "depths": [0, 1, 2, 3],
             "metric": "cov_ndcg@10",
             "embedder": embedder,
             "reranker": "none",

@@ -73,10 +73,7 @@ def test_budgets_of_tokens_are_no_ranks():
     ("steps", "says"),
     [
         (["A2", "A3-d1", "A3-d1"], "is [A2, A3-d1, A3-d1]; allowed: each condition once"),
-        (
-            ["A3", "A3-d2", "A3-d1", "A2"],
-            "of depths [3, 2, 1, 0]; allowed: heading paths, none shallower than the last",
-        ),
+        (["A3", "A3-d2", "A3-d1", "A2"], "of depths [3, 2, 1, 0]; allowed: heading paths that get deeper"),
         (["A0", "A1"], "of depths [0, no path]; allowed"),
         (["A0", "A3-d1"], "of boundaries [fixed, induced]; allowed: conditions of the same boundaries"),
         (["A3-d2", "A4"], "of retrieval [flat, two_stage]; allowed: conditions of the same retrieval"),

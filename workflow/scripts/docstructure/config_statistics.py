@@ -43,7 +43,7 @@ def statistics_problems(config: Config) -> Iterator[str]:
     yield from _contrasts(config)
     yield from _registered_cell(config)
     for name, steps in config["exploration"]["ladders"].items():
-        yield from _ladder(config["definitions"], f"exploration.ladders.{name}", steps)
+        yield from _ladder(Grid(config), f"exploration.ladders.{name}", steps)
     yield from _power(config["exploration"]["power"])
     yield from _noise(config)
 
@@ -65,30 +65,24 @@ def _registered_cell(config: Config) -> Iterator[str]:
         )
 
 
-def _ladder(definitions: Config, key: str, steps: Sequence[str]) -> Iterator[str]:
+def _ladder(grid: Grid, key: str, steps: Sequence[str]) -> Iterator[str]:
     if len(set(steps)) < len(steps):
         yield f"{key}: is {_listed(steps)}; allowed: each condition once"
         return
     for axis in ("boundaries", "retrieval"):
-        values = [definitions["conditions"][step][axis] for step in steps]
+        values = [grid.definitions["conditions"][step][axis] for step in steps]
         if len(set(values)) > 1:
             yield f"{key}: is {_listed(steps)}, of {axis} {_listed(values)}; allowed: conditions of the same {axis}"
-    prefixes = [definitions["prefixes"][definitions["conditions"][step]["prefix"]] for step in steps]
-    depths = [_depth(prefix) for prefix in prefixes]
+    depths = [grid.depth(step) for step in steps]
     known = [depth for depth in depths if depth is not None]
-    if len(known) < len(depths) or known != sorted(known):
+    if len(known) < len(depths) or known != sorted(known) or known[0] == known[-1]:
         shown = _listed(["no path" if depth is None else depth for depth in depths])
-        yield f"{key}: is {_listed(steps)}, of depths {shown}; allowed: heading paths, none shallower than the last"
+        yield f"{key}: is {_listed(steps)}, of depths {shown}; allowed: heading paths that get deeper"
     # Placebos of several draws, or placebos beside true paths, differ in more than depth.
+    prefixes = [grid.definitions["prefixes"][grid.definitions["conditions"][step]["prefix"]] for step in steps]
     drawn = {(kind, prefix[kind].get("seed")) for prefix in prefixes for kind in prefix if kind != "none"}
     if len(drawn) > 1:
         yield f"{key}: is {_listed(steps)}; allowed: paths alone, or placebos of one seed alone"
-
-
-def _depth(prefix: Config) -> int | None:
-    """Return the levels of the paths of a prefix, 0 without one; None where a prefix is something else."""
-    ((kind, options),) = prefix.items()
-    return 0 if kind == "none" else options.get("depth")
 
 
 def _power(power: Config) -> Iterator[str]:

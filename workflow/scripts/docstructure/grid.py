@@ -171,6 +171,12 @@ class Grid:
         settings = {key: plain(self.config[key]) for key in SETTINGS}
         return {"cell": dataclasses.asdict(cell), "condition": condition, "definitions": chain, "settings": settings}
 
+    def depth(self, condition: str) -> int | None:
+        """Return the levels of a condition's paths, 0 without a prefix; None where its prefix is no path."""
+        name = self.definitions["conditions"][condition]["prefix"]
+        ((kind, options),) = self.definitions["prefixes"][name].items()
+        return 0 if kind == "none" else options.get("depth")
+
     def contrasts(self) -> list[str]:
         """Return the contrasts that are computed: the pre-registered ones, then the exploratory ones."""
         return [*self.config["preregistration"]["contrasts"], *self.config["exploratory_contrasts"]]

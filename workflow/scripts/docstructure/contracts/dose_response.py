@@ -10,7 +10,8 @@ DOSE_RESPONSE = Contract(
     name="dose_response",
     columns=(
         Column("ladder", pl.String(), "name of the ladder"),
-        Column("conditions", pl.List(pl.String()), "its conditions, from level 0 upwards"),
+        Column("conditions", pl.List(pl.String()), "its conditions, in order of depth"),
+        Column("depths", pl.List(pl.Int64()), "levels of their heading paths, in the order of conditions"),
         Column("metric", pl.String(), "metric"),
         Column("embedder", pl.String(), "embedder of the cell"),
         Column("reranker", pl.String(), "reranker of the cell"),

@@ -184,12 +184,15 @@ def depth(sources: Sources, setting: Setting) -> Panel:
         if not rows:
             continue
         drawn = [
-            Line(row["embedder"] if len(rows) > 1 else "", place, tuple(enumerate(row["means"])))
+            Line(row["embedder"] if len(rows) > 1 else "", place, tuple(zip(row["depths"], row["means"], strict=True)))
             for place, row in enumerate(rows)
         ]
         said = "; ".join(_slope(row, setting.inference) for row in rows)
         figure = Figure(f"depth-{index}", f"{setting.cell['metric']} by depth of the heading path on {corpus}", said)
-        ticks = [(float(level), [str(level), name]) for level, name in enumerate(rows[0]["conditions"])]
+        ticks = [
+            (float(level), [str(level), name])
+            for level, name in zip(rows[0]["depths"], rows[0]["conditions"], strict=True)
+        ]
         svg = lines(figure, drawn, ticks, ("Elements of the heading path", f"Mean {setting.cell['metric']}"))
         plots.append(Plot(f"{corpus}. {said}", svg))
     notes = [

@@ -20,7 +20,7 @@ ROUNDING = 1e-12
 def build_dose_response(
     *,
     scores: Sequence[Mapping[str, str]],
-    ladders: Mapping[str, Sequence[str]],
+    ladders: Mapping[str, Mapping[str, int]],
     unavailable: Mapping[str, str],
     metrics: Sequence[str],
     bootstrap_iters: int,
@@ -30,14 +30,14 @@ def build_dose_response(
 ) -> None:
     """Fit every ladder in every cell and metric and write ``statistics/dose_response.parquet``.
 
-    The slope of each query is that of its scores over the levels; queries are then resampled with their documents.
+    The slope of each query is that of its scores over the depths; queries are then resampled with their documents.
 
     Parameters
     ----------
     scores
         ``{condition, embedder, reranker, path}`` of each scored cell.
     ladders
-        Name to conditions, from level 0 (no prefix) upwards, one level apart: ``{depth: [A2, A3-d1, A3-d2, A3]}``.
+        Name to conditions with their depths, 0 without a prefix: ``{depth: {A2: 0, A3-d1: 1, A3-d2: 2, A3: 3}}``.
     unavailable
         Condition to the reason why this corpus does not have it.
     metrics
@@ -50,22 +50,23 @@ def build_dose_response(
     Raises
     ------
     ValueError
-        If a ladder has fewer than two steps or a step twice, or cells cannot be paired.
+        If a ladder has fewer than two depths, or cells cannot be paired.
     """
     for name, steps in ladders.items():
-        if len(steps) < 2 or len(set(steps)) < len(steps):
-            raise ValueError(f"ladder {name} is {list(steps)}; it is at least two conditions, each once")
+        if len(set(steps.values())) < 2:
+            raise ValueError(f"ladder {name} is {dict(steps)}; it has at least two depths")
     cells = by_key(read_cells(scores, metrics))
     rows: list[dict[str, Any]] = []
     tested: list[dict[str, Any]] = []
     columns: list[Floats] = []
     for name, steps in ladders.items():
         for where in places(cells):
-            status, n_queries, n_documents = pairing(cells, unavailable, steps, where)
+            status, n_queries, n_documents = pairing(cells, unavailable, list(steps), where)
             for metric in metrics:
                 row = dict.fromkeys(DOSE_RESPONSE.names) | {
                     "ladder": name,
                     "conditions": list(steps),
+                    "depths": list(steps.values()),
                     "metric": metric,
                     "embedder": where[0],
                     "reranker": where[1],
@@ -79,22 +80,24 @@ def build_dose_response(
                     values = np.stack([cells[(step, *where)].values(metric) for step in steps], axis=1)
                     row["means"] = [float(mean) for mean in values.mean(axis=0)]
                     tested.append(row)
-                    columns.append(slopes(values))
+                    columns.append(slopes(values, list(steps.values())))
     if tested:
         documents = document_codes(next(iter(cells.values())).scores["doc_id"])
         fill(tested, columns, documents, Resampling(bootstrap_iters, confidence, seed), value="slope")
     DOSE_RESPONSE.write(DOSE_RESPONSE.frame(rows), table)
 
 
-def slopes(values: Floats) -> Floats:
-    """Return the least-squares slope of each row over levels 0, 1, 2 ..., shape ``(n_queries,)``.
+def slopes(values: Floats, depths: Sequence[int]) -> Floats:
+    """Return the least-squares slope of each row per level of depth, shape ``(n_queries,)``.
 
     Parameters
     ----------
     values
-        Scores per query and level, shape ``(n_queries, n_levels)``.
+        Scores per query and step, shape ``(n_queries, n_steps)``.
+    depths
+        Levels of each step; not all equal.
     """
-    levels = np.arange(values.shape[1]) - (values.shape[1] - 1) / 2
+    levels = np.asarray(depths, dtype=np.float64) - np.mean(depths)
     # Centred levels sum to 0, so the intercept drops out; the sum is ordered, whatever BLAS does.
     weighted: Floats = (values * (levels / (levels**2).sum())).sum(axis=1)
     # Of equal scores the rounding is left, and rounding has a sign: the bootstrap would test it.
