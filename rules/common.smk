@@ -66,6 +66,10 @@ def code(env, script, registry=None, definition=None, modules=()):
     return f"{fingerprint(script, *kinds, *modules)} {pins(env)}"
 
 
+# Options of builders that name no source: what a build itself fills, and text.
+NO_SOURCES = {"cache", "download_folder", "licence"}
+
+
 def source_files(corpus):
     """Return the local files that a corpus is built from: every option that is a file, and all files of one that is a folder."""
     found = []
@@ -73,7 +77,7 @@ def source_files(corpus):
     while values:
         value = values.pop()
         if isinstance(value, dict):
-            values.extend(value.values())
+            values.extend(entry for key, entry in value.items() if key not in NO_SOURCES)
         elif isinstance(value, list):
             values.extend(value)
         elif isinstance(value, str) and value:

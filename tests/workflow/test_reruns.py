@@ -108,6 +108,13 @@ def test_an_upstream_rerun_with_equal_bytes_stops_there(copy):
     assert copy.planned() == {}
 
 
+def test_a_file_with_the_name_of_a_licence_is_no_source(copy):
+    copy.edit("tiny.yaml", "articles:", "licence: NOTICE, articles:")
+    copy.run("--", "results/tiny/documents.parquet")
+    (copy.folder / "NOTICE").write_text("Written after the corpus was built.")
+    assert copy.planned("--", "results/tiny/documents.parquet") == {}
+
+
 def test_touching_files_reruns_nothing(copy):
     big = copy.path("tiny/big.parquet")
     files = [file for file in copy.folder.rglob("*") if file.is_file() and ".snakemake" not in file.parts]
